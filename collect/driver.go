@@ -1,0 +1,113 @@
+package collect
+
+import (
+	"context"
+	"iter"
+)
+
+// A Driver knows one way to reach engines.
+type Driver interface {
+	// Targets yields what the spec names, one target per model, placement or
+	// folder. It changes nothing anywhere: a dry run ends here. An error
+	// item stands for a target that could not be found; the sequence may go on.
+	Targets(ctx context.Context, spec Spec) iter.Seq2[Target, error]
+}
+
+// A Target is something that can be measured.
+type Target interface {
+	// Describe says what the target is. It fails when nothing answers.
+	Describe(ctx context.Context) (TargetInfo, error)
+	// Open makes the target ready: posts an instance, loads a model, starts
+	// the worker. All stamps of its streams are taken with clock.
+	Open(ctx context.Context, clock *Clock) (Engine, error)
+	// Close undoes what Open did, and nothing else.
+	Close(ctx context.Context) error
+}
+
+// An Engine takes requests.
+type Engine interface {
+	// Abilities says how the engine meets the protocol's wishes.
+	Abilities() Abilities
+	// Open dials and encodes, so that all that is left to do after the
+	// barrier is one write. The call is bound to ctx until Stream.Close.
+	Open(ctx context.Context, call Call) (Stream, error)
+}
+
+// Abilities says how an engine meets the wishes of a Call. An empty string
+// means that it can't.
+type Abilities struct {
+	ColdMethod string // how Call.Cold is met
+	EOSBan     string // how Call.BanEOS is met
+	InProcess  bool   // no network between us: no pauses are needed
+}
+
+// A Counter is an Engine that can say how long a prompt is once rendered.
+type Counter interface {
+	// Count returns the token counts of a prompt. It costs a request of one
+	// token where the engine is a server. A server that answers without a
+	// count returns ErrNoCount.
+	Count(ctx context.Context, p Prompt) (Counted, error)
+}
+
+// Counted is an engine's own count of a rendered prompt.
+type Counted struct {
+	PromptTokens int64
+	CachedTokens *int64 // how many of them it had in its prefix cache
+}
+
+// A Stream is one request. Its connection stands when Engine.Open returns.
+type Stream interface {
+	// Arrivals writes the request at the first pull and yields what comes
+	// back, in order, each with its stamp. What the server says of itself
+	// comes last, as one arrival with a Report. The only errors are
+	// *Failure and those of the context; an error ends the sequence, after
+	// the report of what was received until then.
+	Arrivals() iter.Seq2[Arrival, error]
+	// Close frees the connection. It may be called at any time.
+	Close() error
+}
+
+// Arrival is one chunk on its way to the record.
+type Arrival struct {
+	Chunk          // T is on the segment's clock
+	Text   string  // the output text it brought
+	Report *Report // non-nil in the last arrival only
+	// The rest is said with the report.
+	HTTPStatus  *int64
+	NotStreamed bool // a single body, whether asked for or not
+	UncleanEnd  bool
+}
+
+// Call is one request as an engine is asked to make it.
+type Call struct {
+	Prompt      Prompt
+	MaxTokens   int64
+	Temperature *float64 // nil: the server's default
+	Seed        *int64   // nil: none sent
+	Stream      bool
+	Cold        bool  // nothing may be reused from earlier requests
+	BanEOS      bool  // generate MaxTokens tokens, whatever the model says
+	Streams     int64 // how many calls are released together, this one included
+}
+
+// Prompt is one conversation of at most a system and a user message.
+type Prompt struct {
+	System string
+	User   string
+}
+
+// A Prompter makes prompts of an exact length.
+type Prompter interface {
+	// Size prepares prompts of pp tokens; it may ask the engine, so it is
+	// called before anything is timed.
+	Size(ctx context.Context, pp int64) error
+	// Build returns a prompt of pp tokens, a length that Size has prepared.
+	// With fresh, its first tokens are unique to this prompt. It does no
+	// I/O.
+	Build(pp int64, fresh bool) Prompt
+	// Head is the number of tokens of the template before the prompt, nil
+	// where it is not known.
+	Head() *int64
+	// Source says how the lengths are known.
+	Source() PromptSource
+}

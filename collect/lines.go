@@ -1,0 +1,99 @@
+package collect
+
+import (
+	"bytes"
+	"io"
+)
+
+// MaxLine is the longest line a LineReader gives out, in bytes. It only keeps
+// a runaway server from filling the memory.
+const MaxLine = 64 << 20
+
+// LineReader splits a stream into lines and stamps each with the time at
+// which the read that completed it returned: before that nobody could have
+// known the line, and after that only our own work is added. It is the one
+// place where arrivals are stamped, for HTTP bodies and worker frames alike.
+//
+// A line ends in LF, CR or CR LF (the WHATWG rule for event streams); the end
+// is not part of the line. Lines of one read share one stamp.
+type LineReader struct {
+	clock *Clock
+	r     io.Reader
+	buf   []byte
+	head  int   // start of the next line in buf
+	seen  int   // buf[head:seen] holds no line end
+	at    int64 // when the newest read returned
+	err   error
+	cr    bool // the last line ended in CR: a LF that follows belongs to it
+}
+
+// NewLineReader reads lines from r and stamps them with clock.
+func NewLineReader(clock *Clock, r io.Reader) *LineReader {
+	return &LineReader{clock: clock, r: r, buf: make([]byte, 0, 4<<10)}
+}
+
+// Next returns the next line and its arrival. The line is valid until the
+// next call. The error is the reader's own (io.EOF at a clean end); a last
+// line without an end is given out, with the stamp of the read that brought
+// it, before the error is. A line over MaxLine fails with ErrProtocol.
+func (l *LineReader) Next() (line []byte, at int64, err error) {
+	for {
+		if line, ok := l.cut(); ok {
+			return line, l.at, nil
+		}
+		if l.err != nil {
+			if l.head < len(l.buf) {
+				line, l.head, l.seen = l.buf[l.head:], len(l.buf), len(l.buf)
+				return line, l.at, nil
+			}
+			return nil, l.at, l.err
+		}
+		if len(l.buf)-l.head > MaxLine {
+			return nil, l.at, Failf(ErrProtocol, "a line of over %d MiB", MaxLine>>20)
+		}
+		l.fill()
+	}
+}
+
+// At is when the newest read returned; at the end of the stream, when the end
+// was known.
+func (l *LineReader) At() int64 { return l.at }
+
+// cut takes one whole line off the buffer.
+func (l *LineReader) cut() ([]byte, bool) {
+	if l.cr && l.head < len(l.buf) {
+		l.cr = false
+		if l.buf[l.head] == '\n' {
+			l.head++
+			l.seen = max(l.seen, l.head)
+		}
+	}
+	i := bytes.IndexAny(l.buf[l.seen:], "\r\n")
+	if i < 0 {
+		l.seen = len(l.buf)
+		return nil, false
+	}
+	end := l.seen + i
+	line := l.buf[l.head:end]
+	l.cr = l.buf[end] == '\r'
+	l.head = end + 1
+	l.seen = l.head
+	return line, true
+}
+
+// fill reads once, after making room.
+func (l *LineReader) fill() {
+	if l.head > 0 {
+		n := copy(l.buf, l.buf[l.head:])
+		l.buf = l.buf[:n]
+		l.seen -= l.head
+		l.head = 0
+	}
+	if cap(l.buf)-len(l.buf) < 1<<10 {
+		l.buf = append(make([]byte, 0, 2*cap(l.buf)), l.buf...)
+	}
+	n, err := l.r.Read(l.buf[len(l.buf):cap(l.buf)])
+	l.at = l.clock.Now()
+	l.buf = l.buf[:len(l.buf)+n]
+	l.err = err
+}

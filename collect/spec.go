@@ -1,0 +1,180 @@
+package collect
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Spec says what to measure. The zero value of a field is its default;
+// Validate reports every fault at once.
+type Spec struct {
+	Models []string // as the driver names them; empty: what the driver finds
+
+	// The matrix: sized prompts (PP × TG) or the user's own.
+	PP              []int64
+	TG              []int64
+	AllCombinations bool     // the product even where the lists are of one length
+	Prompts         []string // own prompts, verbatim; then PP must be empty
+	Concurrency     []int64  // default 1
+	Repeat          int      // default 6
+	Warmup          *int     // discarded batches of the first pair's shape per target; default 1
+	Order           Order    // default interleaved
+
+	// Each request.
+	Temperature    *float64 // nil: the server's default
+	Seed           *int64
+	NoStream       bool
+	UsePrefixCache bool
+	Timeout        time.Duration // whole request; default 2 h
+	FirstTimeout   time.Duration // until the first progress; default 30 min
+	StallTimeout   time.Duration // between outputs; default 2 min
+
+	// Between batches; negative: none. In-process engines pause 0 unless set.
+	Pause       time.Duration // before each batch; default 1 s
+	GroupPause  time.Duration // after each group of batches; default 1 s
+	TargetPause time.Duration // between targets; default none
+}
+
+// Order says how repeats follow each other.
+type Order string
+
+// The orders.
+const (
+	OrderInterleaved Order = "interleaved" // every case once, then every case again: heat drifts
+	OrderListed      Order = "listed"      // all repeats of a case, then the next
+)
+
+// The defaults of Spec.
+const (
+	DefaultRepeat       = 6
+	DefaultWarmup       = 1
+	DefaultTG           = 128 // the limit for own prompts without TG
+	DefaultTimeout      = 2 * time.Hour
+	DefaultFirstTimeout = 30 * time.Minute
+	DefaultStallTimeout = 2 * time.Minute
+	DefaultPause        = time.Second
+)
+
+// Shape is the matrix point of a case, before a target is known.
+type Shape struct {
+	PP          int64  // 0: own prompt
+	Prompt      string // own prompt, verbatim
+	TG          int64
+	TGWanted    bool
+	Concurrency int64
+}
+
+// Validate reports all faults of the spec, joined.
+func (s Spec) Validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	switch {
+	case len(s.PP) > 0 && len(s.Prompts) > 0:
+		bad("--pp and own prompts exclude each other: give one of them")
+	case len(s.PP) == 0 && len(s.Prompts) == 0:
+		bad("nothing to send: give --pp and --tg, or --prompt")
+	case len(s.PP) > 0 && len(s.TG) == 0:
+		bad("--pp needs --tg, the number of tokens to generate")
+	}
+	for _, pp := range s.PP {
+		if pp < 1 {
+			bad("--pp %d: must be at least 1", pp)
+		}
+	}
+	for _, tg := range s.TG {
+		if tg == 1 {
+			bad("--tg 1: one token has no interval, so there is no generation rate; take at least 2")
+		} else if tg < 1 {
+			bad("--tg %d: must be at least 2", tg)
+		}
+	}
+	for _, c := range s.Concurrency {
+		if c < 1 {
+			bad("--concurrency %d: must be at least 1", c)
+		}
+	}
+	if s.Repeat < 0 {
+		bad("--repeat %d: must be at least 1", s.Repeat)
+	}
+	if s.Warmup != nil && *s.Warmup < 0 {
+		bad("--warmup %d: must not be negative", *s.Warmup)
+	}
+	switch s.Order {
+	case "", OrderInterleaved, OrderListed:
+	default:
+		bad("--order %s: must be %s or %s", s.Order, OrderInterleaved, OrderListed)
+	}
+	return errors.Join(errs...)
+}
+
+// Shapes is the matrix of a valid spec, in the order of its lists: the pairs
+// zip where PP and TG are of one length, else each PP meets each TG; every
+// pair meets every concurrency.
+func (s Spec) Shapes() []Shape {
+	var out []Shape
+	for _, pair := range s.pairs() {
+		for _, c := range s.concurrency() {
+			pair.Concurrency = c
+			out = append(out, pair)
+		}
+	}
+	return out
+}
+
+func (s Spec) pairs() []Shape {
+	tgs, wanted := s.TG, true
+	if len(tgs) == 0 {
+		tgs, wanted = []int64{DefaultTG}, false
+	}
+	var out []Shape
+	if len(s.Prompts) > 0 {
+		for _, p := range s.Prompts {
+			for _, tg := range tgs {
+				out = append(out, Shape{Prompt: p, TG: tg, TGWanted: wanted})
+			}
+		}
+		return out
+	}
+	if len(s.PP) == len(tgs) && !s.AllCombinations {
+		for i, pp := range s.PP {
+			out = append(out, Shape{PP: pp, TG: tgs[i], TGWanted: true})
+		}
+		return out
+	}
+	for _, pp := range s.PP {
+		for _, tg := range tgs {
+			out = append(out, Shape{PP: pp, TG: tg, TGWanted: true})
+		}
+	}
+	return out
+}
+
+func (s Spec) concurrency() []int64 {
+	if len(s.Concurrency) == 0 {
+		return []int64{1}
+	}
+	return s.Concurrency
+}
+
+func (s Spec) repeat() int {
+	if s.Repeat == 0 {
+		return DefaultRepeat
+	}
+	return s.Repeat
+}
+
+func (s Spec) warmup() int {
+	if s.Warmup == nil {
+		return DefaultWarmup
+	}
+	return *s.Warmup
+}
+
+// orDefault is d, or def where d is not set; negative means none.
+func orDefault(d, def time.Duration) time.Duration {
+	if d == 0 {
+		return def
+	}
+	return max(d, 0)
+}

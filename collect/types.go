@@ -1,0 +1,243 @@
+package collect
+
+import "time"
+
+// A Record is one thing a run has to say. The concrete types are *Session,
+// *Segment, *TargetInfo, *Case, *Batch and *End, in the order in which the
+// first of each can appear.
+type Record interface{ record() }
+
+func (*Session) record()    {}
+func (*Segment) record()    {}
+func (*TargetInfo) record() {}
+func (*Case) record()       {}
+func (*Batch) record()      {}
+func (*End) record()        {}
+
+// Session is one invocation of collect on one host.
+type Session struct {
+	ID        string    // UUIDv7, so ids sort by start
+	StartedAt time.Time // UTC
+	Profile   string    // "default"
+	Options   string    // the options as JSON, without secrets
+	Label     string
+	Tags      []string
+	Note      string
+	Host      Host
+}
+
+// Host is what is known of the machine that measures.
+type Host struct {
+	Name      string
+	Chip      string // "Apple M3 Max", or the CPU's model name
+	Model     string // "Mac15,9"; empty elsewhere
+	CPUCores  *int64
+	GPUCores  *int64
+	RAMBytes  *int64
+	OSName    string
+	OSVersion string
+	PowerMode string
+	OnBattery *bool
+}
+
+// Segment is one process run of a session. All offsets in nanoseconds that
+// carry its number count from StartedAt on the monotonic clock.
+type Segment struct {
+	Segment        int64
+	StartedAt      time.Time // wall time of the clock's origin, UTC
+	ToolVersion    string
+	BootID         string
+	PID            int64
+	PlannedBatches int64
+}
+
+// TargetInfo is what a target says of itself.
+type TargetInfo struct {
+	TargetID      int64
+	Engine        string // "llama.cpp", "mlx_lm", "reference"; "openai" where the server does not tell
+	EngineVersion string
+	Driver        string // package that measured: "openai", "inproc"
+	Endpoint      string // URL without user, password and query; empty in process
+	ModelID       string // as asked for, a path reduced to its base name
+	ServedModel   string // as the server names it
+	Unlisted      bool   // the server lists models, and ModelID is not among them
+	ModelFormat   string
+	Quantization  string
+	Sharding      string // placement; empty where there is none
+	InstanceMeta  string
+	Nodes         []string
+	InstanceID    string
+	DownloadS     *float64
+	LoadS         *float64
+	Sampling      string // JSON: what was sent, and what the server says it used
+	Cluster       string // JSON snapshot; empty on one machine
+}
+
+// Case is one point of the matrix.
+type Case struct {
+	TargetID           int64
+	CaseID             int64
+	PP                 *int64 // wanted prompt tokens; nil for own prompts
+	TG                 int64  // max_tokens of each request
+	TGWanted           bool   // TG is a wanted length, not a mere limit
+	TemplateHeadTokens *int64 // the chat template's part before the prompt
+	Concurrency        int64
+	CacheMode          CacheMode
+	ColdMethod         string // "nonce", "engine"; empty: none
+	EOSBan             string // "logit_bias_unverified", "engine"; empty: none
+	PromptKind         string // "sized", "own"
+	PromptSource       PromptSource
+	Streaming          bool
+}
+
+// CacheMode says what a case asks of the server's prefix cache.
+type CacheMode string
+
+// The cache modes.
+const (
+	CacheCold   CacheMode = "cold"   // no reuse between requests
+	CachePrefix CacheMode = "prefix" // reuse is wanted
+)
+
+// PromptSource says how the length of a prompt is known.
+type PromptSource string
+
+// The prompt sources.
+const (
+	PromptTokenizer  PromptSource = "tokenizer"  // counted with the model's own tokenizer
+	PromptCalibrated PromptSource = "calibrated" // fitted to the server's own counts
+	PromptText       PromptSource = "text"       // given by the user; the length is what the server counts
+)
+
+// Batch is one repeat of a case: its requests were released together. It is
+// the unit of durability: stored whole or not at all.
+type Batch struct {
+	CaseID       int64
+	BatchID      int64
+	Segment      int64
+	StartNS      int64 // release of the barrier
+	EndNS        int64 // end of the last response
+	RepeatIndex  int64 // from 0; warm-ups count apart
+	Warmup       bool
+	ClientCPUPct *float64 // share of the cores this process may use, 0–100
+	WakeupP99NS  *int64   // 99th percentile lateness of a timer during the batch
+	ClockStepNS  int64    // wall time elapsed less monotonic time elapsed
+	Requests     []Request
+}
+
+// Request is all that is known of one request, failed ones too.
+type Request struct {
+	RequestID       int64
+	ConcurrentIndex int64 // the stream's number, from 0
+	StartNS         int64 // just before the request is written
+	EndNS           int64 // end of the response, or when it failed
+	PPTokens        *int64
+	Failure         *Failure // nil: the answer was complete
+	HTTPStatus      *int64
+	Streamed        bool // the answer came as a stream
+	UncleanEnd      bool // complete, but the end mark or transfer end was missing
+	OutputChars     int64
+	Preview         string // first 200 code points of the visible text
+	Chunks          []Chunk
+	Report          Report
+}
+
+// Chunk is one data event on the wire.
+type Chunk struct {
+	T      int64 // ns; on the segment's clock while in flight, from Request.StartNS once recorded
+	Bytes  int32 // length of the event's data
+	Tokens int32 // tokens of this chunk; TokensUnknown where nobody said
+	Kind   ChunkKind
+}
+
+// TokensUnknown is Chunk.Tokens where the server does not count per chunk.
+const TokensUnknown = -1
+
+// ChunkKind says what a chunk brought.
+type ChunkKind uint8
+
+// The kinds. Content, reasoning and tool chunks are output; the values are
+// part of the store's format.
+const (
+	KindRole      ChunkKind = iota // a data event without output: role only, empty delta, finish
+	KindContent                    // visible text
+	KindReasoning                  // thinking, not shown
+	KindTool                       // part of a tool call, its name included
+	KindUsage                      // counts only
+	KindProgress                   // prefill progress
+	KindReport                     // final message or statistics, after the output
+)
+
+// Output reports whether a chunk of this kind brought something the model made.
+func (k ChunkKind) Output() bool {
+	return k == KindContent || k == KindReasoning || k == KindTool
+}
+
+var kindNames = [...]string{"role", "content", "reasoning", "tool", "usage", "progress", "report"}
+
+// String is the kind's name in SQL.
+func (k ChunkKind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "unknown"
+}
+
+// Report is what the server says about a request, as it says it: kept beside
+// what we saw and never mixed with it. Of each field the last value that was
+// not null stands.
+type Report struct {
+	Source           ReportSource
+	Model            string
+	FinishReason     string
+	PromptTokens     *int64
+	CompletionTokens *int64
+	ReasoningTokens  *int64
+	CachedTokens     *int64
+	PrefixCacheHit   string   // "none", "partial", "exact" where the server has a word for it
+	PromptTPS        *float64 // tokens/s of prefill
+	GenerationTPS    *float64 // tokens/s of decode, verbatim
+	GenerationRule   RateRule // the formula behind GenerationTPS
+	PromptEvalNS     *float64 // durations as the server states them
+	EvalNS           *float64
+	LoadNS           *float64
+	TotalNS          *float64
+	PeakMemoryBytes  *int64
+	JSON             string // the statistics objects verbatim
+}
+
+// ReportSource says whose word a report is.
+type ReportSource string
+
+// The report sources.
+const (
+	ReportServer ReportSource = "server" // another process, over HTTP
+	ReportEngine ReportSource = "engine" // our own worker
+)
+
+// RateRule says which formula a server's generation rate follows.
+type RateRule string
+
+// The rate rules, for n tokens.
+const (
+	RateIntervals RateRule = "intervals" // (n − 1) / span from the first token to the last
+	RateTokens    RateRule = "tokens"    // n / span, or a rule that is not known
+)
+
+// End closes a session.
+type End struct {
+	At     time.Time
+	Status SessionStatus
+	NotRun int64 // planned batches that were not run
+}
+
+// SessionStatus says how a session ended.
+type SessionStatus string
+
+// The session states. A session without an End is still running, or its
+// process died.
+const (
+	StatusComplete    SessionStatus = "complete"
+	StatusInterrupted SessionStatus = "interrupted"
+	StatusFailed      SessionStatus = "failed" // nothing was measured
+)
