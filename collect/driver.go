@@ -2,6 +2,7 @@ package collect
 
 import (
 	"context"
+	"errors"
 	"iter"
 )
 
@@ -48,6 +49,10 @@ type Counter interface {
 	// count returns ErrNoCount.
 	Count(ctx context.Context, p Prompt) (Counted, error)
 }
+
+// ErrNoCount is what a Counter returns when the engine answers without saying
+// how long the prompt was: then no prompt of an exact length can be made.
+var ErrNoCount = errors.New("the server does not say how many tokens a prompt has, so none of an exact length can be made: give your own text with --prompt")
 
 // Counted is an engine's own count of a rendered prompt.
 type Counted struct {
