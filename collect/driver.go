@@ -16,7 +16,9 @@ type Driver interface {
 
 // A Target is something that can be measured.
 type Target interface {
-	// Describe says what the target is. It fails when nothing answers.
+	// Describe says what the target is. It fails when nothing answers. It is
+	// called again after Open, and then knows what only an open engine
+	// knows: how long it loaded, what it is sent.
 	Describe(ctx context.Context) (TargetInfo, error)
 	// Open makes the target ready: posts an instance, loads a model, starts
 	// the worker. All stamps of its streams are taken with clock.
@@ -101,17 +103,18 @@ type Prompt struct {
 	User   string
 }
 
-// A Prompter makes prompts of an exact length.
+// A Prompter makes prompts of an exact length for one engine.
 type Prompter interface {
-	// Size prepares prompts of pp tokens; it may ask the engine, so it is
-	// called before anything is timed.
+	// Size prepares prompts of pp tokens. It may ask the engine, so it is
+	// called before anything is timed. After a *Failure, Build still gives a
+	// prompt, of about that length; after any other error the length can't
+	// be had.
 	Size(ctx context.Context, pp int64) error
-	// Build returns a prompt of pp tokens, a length that Size has prepared.
-	// With fresh, its first tokens are unique to this prompt. It does no
-	// I/O.
-	Build(pp int64, fresh bool) Prompt
-	// Head is the number of tokens of the template before the prompt, nil
-	// where it is not known.
+	// Build returns a prompt that Size has prepared, and its verified length
+	// in tokens, nil where it could not be verified. It does no I/O.
+	Build(pp int64) (Prompt, *int64)
+	// Head is the number of tokens of the chat template before the prompt,
+	// nil where it is not known.
 	Head() *int64
 	// Source says how the lengths are known.
 	Source() PromptSource

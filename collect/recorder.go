@@ -102,7 +102,7 @@ func record(clock *Clock, w *watch, s Stream, req *Request) {
 	req.StartNS = clock.Now()
 	for a, err := range s.Arrivals() {
 		if err != nil {
-			req.Failure = w.failure(err)
+			req.Failure = w.failure(err, ErrProtocol)
 			break
 		}
 		w.progress(a.Kind)
@@ -119,8 +119,8 @@ func record(clock *Clock, w *watch, s Stream, req *Request) {
 }
 
 // failure says what ended the stream: a watchdog or the user where they did,
-// else what the driver says.
-func (w *watch) failure(err error) *Failure {
+// else what the driver says, of kind fallback where that carries none.
+func (w *watch) failure(err error, fallback ErrorKind) *Failure {
 	cause := context.Cause(w.ctx)
 	switch {
 	case errors.Is(cause, errTimeout):
@@ -132,7 +132,7 @@ func (w *watch) failure(err error) *Failure {
 	case cause != nil:
 		return Failf(ErrCancelled, "cancelled by the user")
 	}
-	return AsFailure(err, ErrProtocol)
+	return AsFailure(err, fallback)
 }
 
 func (r *recorder) add(a Arrival) {

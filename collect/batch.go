@@ -1,0 +1,112 @@
+package collect
+
+import (
+	"context"
+	"runtime"
+	"sync"
+)
+
+// batch measures one batch: prompts are built and connections opened first,
+// then all requests are released by one barrier. Between release and the last
+// response nothing runs here but the streams and a probe of the client's own
+// load.
+func (t *targetRun) batch(ctx context.Context, p point, repeat int64, warmup bool) *Batch {
+	t.batches++
+	b := &Batch{CaseID: p.CaseID, BatchID: t.batches, Segment: 1, RepeatIndex: repeat, Warmup: warmup}
+	b.Requests = make([]Request, p.Concurrency)
+	streams := make([]*inFlight, p.Concurrency)
+	calls := make([]Call, p.Concurrency)
+	for i := range calls {
+		t.requests++
+		b.Requests[i] = Request{RequestID: t.requests, ConcurrentIndex: int64(i)}
+		calls[i] = t.call(p, &b.Requests[i])
+	}
+	limits := Limits{
+		Total: orDefault(t.spec.Timeout, DefaultTimeout),
+		First: orDefault(t.spec.FirstTimeout, DefaultFirstTimeout),
+		Stall: orDefault(t.spec.StallTimeout, DefaultStallTimeout),
+	}
+	each(p.Concurrency, func(i int) {
+		streams[i] = t.dial(newWatch(ctx, limits), calls[i], &b.Requests[i])
+	})
+	runtime.GC() // so that a collection is less likely to fall into the batch
+	release(t.clock, b, streams)
+	return b
+}
+
+// call is one request of point p; its prompt is built here, before the barrier.
+func (t *targetRun) call(p point, req *Request) Call {
+	prompt := Prompt{User: p.prompt}
+	if p.PP != nil {
+		prompt, req.PPTokens = t.prompter.Build(*p.PP)
+	}
+	req.Chunks = make([]Chunk, 0, min(p.TG, 1<<16)+4)
+	return Call{
+		Prompt: prompt, MaxTokens: p.TG,
+		Temperature: t.spec.Temperature, Seed: t.spec.Seed,
+		Stream:  p.Streaming,
+		Cold:    p.CacheMode == CacheCold,
+		BanEOS:  p.TGWanted,
+		Streams: p.Concurrency,
+	}
+}
+
+// inFlight is a stream that waits for the barrier.
+type inFlight struct {
+	stream Stream
+	watch  *watch
+	req    *Request
+}
+
+// dial opens the stream of one request; nil when it failed, which is then in
+// the request.
+func (t *targetRun) dial(w *watch, call Call, req *Request) *inFlight {
+	req.StartNS = t.clock.Now()
+	stream, err := t.engine.Open(w.ctx, call)
+	if err != nil {
+		req.EndNS = t.clock.Now()
+		req.Failure = w.failure(err, ErrConnect)
+		w.cancel(nil)
+		return nil
+	}
+	return &inFlight{stream: stream, watch: w, req: req}
+}
+
+// release lets all streams go at once and waits for the last.
+func release(clock *Clock, b *Batch, streams []*inFlight) {
+	var ready, done sync.WaitGroup
+	gate := make(chan struct{})
+	for _, s := range streams {
+		if s == nil {
+			continue
+		}
+		ready.Add(1)
+		done.Go(func() {
+			ready.Done()
+			<-gate
+			record(clock, s.watch, s.stream, s.req)
+		})
+	}
+	ready.Wait()
+	load := startLoad()
+	b.StartNS = clock.Now()
+	close(gate)
+	done.Wait()
+	b.EndNS = clock.Now()
+	load.stop(b)
+	for i, s := range streams {
+		if s == nil { // counts as dialled at the barrier, as a client without one would have
+			r := &b.Requests[i]
+			r.StartNS, r.EndNS = b.StartNS, b.StartNS+r.EndNS-r.StartNS
+		}
+	}
+}
+
+// each runs f for 0 … n−1 at once.
+func each(n int64, f func(i int)) {
+	var wg sync.WaitGroup
+	for i := range int(n) {
+		wg.Go(func() { f(i) })
+	}
+	wg.Wait()
+}

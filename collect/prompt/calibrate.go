@@ -1,0 +1,228 @@
+package prompt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"tokwatt/collect"
+)
+
+// CountFunc says how many tokens the engine makes of a prompt.
+type CountFunc func(ctx context.Context, p collect.Prompt) (collect.Counted, error)
+
+// Options of a Sizer.
+type Options struct {
+	Atom   string               // what a prompt is made of; default DefaultAtom
+	Fresh  bool                 // every prompt opens with words of its own
+	Source collect.PromptSource // how Count knows; default calibrated
+}
+
+// DefaultAtom adds exactly one token each in every tokenizer we know of, so
+// that every length over the template's own can be had. A trailing space, as
+// in "a ", costs one more token at the end of the prompt in some.
+const DefaultAtom = " a"
+
+// Sizer is a collect.Prompter over a count function. It is not safe for
+// concurrent use.
+type Sizer struct {
+	count CountFunc
+	opts  Options
+	sizes map[int64]size
+
+	ready   bool
+	system  bool    // the nonce goes into a system message
+	base    float64 // tokens of a prompt of no atoms, by the line's fit
+	slope   float64 // tokens an atom
+	minimum int64   // tokens of a prompt of one atom
+	head    *int64  // tokens that two openings have in common, as the engine says
+}
+
+// size is a prompt length that has been prepared.
+type size struct {
+	atoms    int
+	verified *int64
+}
+
+var _ collect.Prompter = (*Sizer)(nil)
+
+// New makes a Sizer.
+func New(count CountFunc, opts Options) *Sizer {
+	if opts.Atom == "" {
+		opts.Atom = DefaultAtom
+	}
+	if opts.Source == "" {
+		opts.Source = collect.PromptCalibrated
+	}
+	return &Sizer{count: count, opts: opts, sizes: map[int64]size{}}
+}
+
+// Source says how the lengths are known.
+func (s *Sizer) Source() collect.PromptSource { return s.opts.Source }
+
+// Head is the template's part before the prompt: what the engine had cached of
+// a prompt whose opening was new. Nil where it does not say.
+func (s *Sizer) Head() *int64 { return s.head }
+
+// Build returns a prepared prompt; of a length that was not prepared, one of
+// about that length.
+func (s *Sizer) Build(pp int64) (collect.Prompt, *int64) {
+	z, ok := s.sizes[pp]
+	if !ok {
+		z.atoms = int(pp)
+	}
+	return s.prompt(z.atoms), z.verified
+}
+
+// prompt is n atoms, behind an opening where one is wanted.
+func (s *Sizer) prompt(n int) collect.Prompt {
+	text := strings.Repeat(s.opts.Atom, n)
+	switch {
+	case !s.opts.Fresh:
+		return collect.Prompt{User: text}
+	case s.system:
+		return collect.Prompt{System: nonce(), User: text}
+	}
+	return collect.Prompt{User: nonce() + text}
+}
+
+// The two lengths, in atoms, through which the line is drawn.
+const (
+	shortFit = 1
+	longFit  = 33
+)
+
+// fit draws the line from two tiny prompts, once.
+func (s *Sizer) fit(ctx context.Context) error {
+	if s.ready {
+		return nil
+	}
+	if s.opts.Fresh {
+		takes, err := s.takesSystem(ctx)
+		if err != nil {
+			return err
+		}
+		s.system = takes
+	}
+	short, err := s.count(ctx, s.prompt(shortFit))
+	if err != nil {
+		return err
+	}
+	long, err := s.count(ctx, s.prompt(longFit))
+	if err != nil {
+		return err
+	}
+	s.slope = float64(long.PromptTokens-short.PromptTokens) / (longFit - shortFit)
+	if s.slope <= 0 {
+		return fmt.Errorf("the server counts %d tokens for %d times %q and %d for %d times, so no length can be fitted: take another --atom, such as %s",
+			short.PromptTokens, shortFit, s.opts.Atom, long.PromptTokens, longFit, s.others())
+	}
+	s.base = float64(short.PromptTokens) - s.slope*shortFit
+	s.minimum = short.PromptTokens
+	s.ready = true
+	s.noteHead(long)
+	return nil
+}
+
+// takesSystem finds out whether the chat template renders a system message, by
+// sending a short one and one of twice the length. Some refuse it, and some
+// drop it silently.
+func (s *Sizer) takesSystem(ctx context.Context) (bool, error) {
+	one, err := s.count(ctx, collect.Prompt{System: nonce(), User: s.opts.Atom})
+	if refused(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	two, err := s.count(ctx, collect.Prompt{System: nonce() + nonce(), User: s.opts.Atom})
+	if err != nil {
+		return false, err
+	}
+	return two.PromptTokens-one.PromptTokens >= nonceWords, nil
+}
+
+// refused reports an answer that says no, as against none.
+func refused(err error) bool {
+	var f *collect.Failure
+	return errors.As(err, &f) && (f.Kind == collect.ErrHTTP || f.Kind == collect.ErrServer)
+}
+
+// noteHead learns the template's head from a prompt whose opening was new: the
+// engine can only have had cached what stands before it. More than a whole
+// short prompt is no head but a cache that our openings do not keep out.
+func (s *Sizer) noteHead(c collect.Counted) {
+	if !s.opts.Fresh || c.CachedTokens == nil || *c.CachedTokens > s.minimum {
+		return
+	}
+	if s.head == nil || *c.CachedTokens > *s.head {
+		s.head = c.CachedTokens
+	}
+}
+
+// tries bounds the search for one length; a straight line needs one.
+const tries = 8
+
+// Size finds the number of atoms that makes exactly pp tokens and verifies it
+// with the engine.
+func (s *Sizer) Size(ctx context.Context, pp int64) error {
+	if err := s.fit(ctx); err != nil {
+		return err
+	}
+	if pp < s.minimum {
+		return fmt.Errorf("it is shorter than the chat template and one %q, which make %d: take --pp %d or more",
+			s.opts.Atom, s.minimum, s.minimum)
+	}
+	atoms := s.guess(float64(pp) - s.base)
+	below, over := 0, math.MaxInt // atoms known to make too few and too many tokens
+	for range tries {
+		c, err := s.count(ctx, s.prompt(atoms))
+		if err != nil {
+			return err
+		}
+		s.noteHead(c)
+		got := c.PromptTokens
+		if got == pp {
+			s.sizes[pp] = size{atoms: atoms, verified: &pp}
+			return nil
+		}
+		if got < pp {
+			below = max(below, atoms)
+		} else {
+			over = min(over, atoms)
+		}
+		if over-below <= 1 {
+			return s.overshot(pp, got)
+		}
+		atoms = min(max(atoms+s.guess(float64(pp-got)), below+1), over-1)
+	}
+	return fmt.Errorf("the server's count does not follow the number of %q steadily: take another --atom, such as %s", s.opts.Atom, s.others())
+}
+
+// guess is how many atoms make n tokens by the fitted line, at least one either
+// way.
+func (s *Sizer) guess(n float64) int {
+	atoms := int(math.Round(n / s.slope))
+	if atoms == 0 {
+		return int(math.Copysign(1, n))
+	}
+	return atoms
+}
+
+func (s *Sizer) overshot(pp, got int64) error {
+	return fmt.Errorf("%q leaps over it (a neighbouring number of them makes %d tokens): take --pp %d, or another --atom, such as %s",
+		s.opts.Atom, got, got, s.others())
+}
+
+// others names the atoms that are worth a try.
+func (s *Sizer) others() string {
+	var out []string
+	for _, a := range []string{"a ", " a", `\n`, "0 "} {
+		if a != s.opts.Atom {
+			out = append(out, fmt.Sprintf("%q", a))
+		}
+	}
+	return strings.Join(out, " or ")
+}

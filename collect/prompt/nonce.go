@@ -1,0 +1,34 @@
+package prompt
+
+import (
+	"math/rand/v2"
+	"strings"
+)
+
+// nonceWords is how many words open a prompt that nobody has seen before: 64^6
+// openings, so two requests of one server's life hardly ever share one.
+const nonceWords = 6
+
+// words are so common that every vocabulary has each, with its leading space,
+// as one token; and of one length, so that a byte-level tokenizer counts any
+// six of them alike too.
+var words = [64]string{
+	"able", "also", "area", "away", "back", "base", "best", "body",
+	"book", "call", "came", "case", "city", "come", "data", "days",
+	"done", "door", "down", "each", "even", "ever", "face", "fact",
+	"find", "fire", "five", "food", "form", "four", "free", "full",
+	"game", "give", "good", "half", "hand", "head", "help", "high",
+	"home", "hour", "idea", "into", "just", "keep", "kind", "land",
+	"last", "life", "line", "list", "live", "long", "look", "love",
+	"main", "make", "many", "mind", "more", "most", "name", "next",
+}
+
+// nonce is a fresh opening.
+func nonce() string {
+	var b strings.Builder
+	for range nonceWords {
+		b.WriteByte(' ')
+		b.WriteString(words[rand.IntN(len(words))])
+	}
+	return b.String()
+}

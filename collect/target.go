@@ -1,0 +1,232 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// errDead says that a target no longer takes connections.
+var errDead = errors.New("no connection any more, so the rest of this target was not run")
+
+// targetRun is the measurement of one target.
+type targetRun struct {
+	*run
+	info     TargetInfo
+	engine   Engine
+	can      Abilities
+	prompter Prompter
+	points   []point
+}
+
+// point is a case ready to be measured.
+type point struct {
+	Case
+	prompt string // own prompt, verbatim
+	lost   bool   // its prompt can't be made
+}
+
+// target measures t from describing to closing. What goes wrong is reported as
+// an item; an error only ends the whole run.
+func (s *run) target(ctx context.Context, t Target) error {
+	s.notify(Progress{Phase: PhaseOpen})
+	info, err := t.Describe(ctx)
+	if err != nil {
+		return s.fail(info.ModelID, err)
+	}
+	s.notify(Progress{Phase: PhaseOpen, Target: info})
+	engine, err := t.Open(ctx, s.clock)
+	if err != nil {
+		return s.fail(info.ModelID, err)
+	}
+	defer t.Close(context.WithoutCancel(ctx))
+	if info, err = t.Describe(ctx); err != nil {
+		return s.fail(info.ModelID, err)
+	}
+	s.targets++
+	info.TargetID = s.targets
+	tr := &targetRun{run: s, info: info, engine: engine, can: engine.Abilities()}
+	if err := s.put(&info); err != nil {
+		return err
+	}
+	if err := tr.prepare(ctx); err != nil {
+		return err
+	}
+	err = tr.measure(ctx)
+	if errors.Is(err, errDead) {
+		return s.fail(info.ModelID, err)
+	}
+	return err
+}
+
+// prepare makes the prompts and yields the cases.
+func (t *targetRun) prepare(ctx context.Context) error {
+	if t.info.Unlisted {
+		t.warn("%s is not among the models that the server lists; it is measured as asked", t.info.ModelID)
+	}
+	sized := map[int64]error{}
+	for _, shape := range t.spec.Shapes() {
+		if shape.PP > 0 {
+			if err := t.size(ctx, shape.PP, sized); err != nil {
+				return err
+			}
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		p := t.point(shape)
+		p.lost = sized[shape.PP] != nil
+		t.points = append(t.points, p)
+		if p.lost {
+			continue
+		}
+		if err := t.put(&p.Case); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// size prepares prompts of pp tokens once, and keeps in sized why it can't be
+// done. A server that fails the probe is measured all the same: its failure
+// belongs in the rows.
+func (t *targetRun) size(ctx context.Context, pp int64, sized map[int64]error) error {
+	if _, done := sized[pp]; done {
+		return nil
+	}
+	if t.prompter == nil {
+		t.prompter = t.Prompts(t.engine, t.nonce())
+	}
+	t.notify(Progress{Phase: PhaseSize, Target: t.info, Case: Case{PP: &pp}})
+	err := t.prompter.Size(ctx, pp)
+	if f := (*Failure)(nil); errors.As(err, &f) && f.Kind != ErrCancelled {
+		t.warn("the prompt of %d tokens could not be verified (%v); it is sent as it is", pp, f)
+		err = nil
+	}
+	sized[pp] = err
+	if err == nil || ctx.Err() != nil {
+		return nil
+	}
+	return t.fail(t.info.ModelID, fmt.Errorf("no prompt of %d tokens: %w", pp, err))
+}
+
+// nonce says whether cold prompts need a front of their own.
+func (t *targetRun) nonce() bool { return !t.spec.UsePrefixCache && t.can.ColdMethod == "" }
+
+// point turns a shape into a case of this target.
+func (t *targetRun) point(shape Shape) point {
+	t.cases++
+	c := Case{
+		TargetID: t.info.TargetID, CaseID: t.cases,
+		TG: shape.TG, TGWanted: shape.TGWanted, Concurrency: shape.Concurrency,
+		CacheMode: CacheCold, ColdMethod: t.can.ColdMethod,
+		PromptKind: "own", PromptSource: PromptText,
+		Streaming: !t.spec.NoStream,
+	}
+	if shape.TGWanted {
+		c.EOSBan = t.can.EOSBan
+	}
+	if shape.PP > 0 {
+		pp := shape.PP
+		c.PP, c.PromptKind, c.PromptSource = &pp, "sized", t.prompter.Source()
+		c.TemplateHeadTokens = t.prompter.Head()
+		if t.nonce() {
+			c.ColdMethod = "nonce"
+		}
+	}
+	if t.spec.UsePrefixCache {
+		c.CacheMode, c.ColdMethod = CachePrefix, ""
+	}
+	return point{Case: c, prompt: shape.Prompt}
+}
+
+// measure runs the warm-up and all repeats.
+func (t *targetRun) measure(ctx context.Context) error {
+	for i := range t.spec.warmup() {
+		if len(t.points) == 0 || t.points[0].lost || ctx.Err() != nil {
+			break
+		}
+		t.notify(Progress{Phase: PhaseWarmup, Target: t.info, Case: t.points[0].Case})
+		if err := t.put(t.batch(ctx, t.points[0], int64(i), true)); err != nil {
+			return err
+		}
+	}
+	for i, step := range t.schedule() {
+		if step.point.lost {
+			continue
+		}
+		if i > 0 && step.newGroup {
+			sleep(ctx, t.pause(t.spec.GroupPause))
+		}
+		sleep(ctx, t.pause(t.spec.Pause))
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err := t.step(ctx, step); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *targetRun) step(ctx context.Context, step step) error {
+	t.notify(Progress{Phase: PhaseMeasure, Target: t.info, Case: step.point.Case})
+	b := t.batch(ctx, step.point, step.repeat, false)
+	t.done++
+	if err := t.put(b); err != nil {
+		return err
+	}
+	connected, ok := false, false
+	for _, r := range b.Requests {
+		ok = ok || r.Failure == nil
+		connected = connected || r.Failure == nil || r.Failure.Kind != ErrConnect
+	}
+	if ok {
+		t.measured++
+	}
+	t.notify(Progress{Phase: PhaseMeasured, Target: t.info, Case: step.point.Case, Batch: b})
+	if !connected {
+		return errDead
+	}
+	return nil
+}
+
+// step is one batch of the schedule.
+type step struct {
+	point    point
+	repeat   int64
+	newGroup bool // the first batch of a group
+}
+
+// schedule lists all batches in their order. A group is a round over all cases
+// when repeats are interleaved, else all repeats of a case.
+func (t *targetRun) schedule() []step {
+	var out []step
+	if t.spec.Order == OrderListed {
+		for _, p := range t.points {
+			for r := range t.spec.repeat() {
+				out = append(out, step{p, int64(r), r == 0})
+			}
+		}
+		return out
+	}
+	for r := range t.spec.repeat() {
+		for i, p := range t.points {
+			out = append(out, step{p, int64(r), i == 0})
+		}
+	}
+	return out
+}
+
+// pause is the user's pause, or the default: none in process.
+func (t *targetRun) pause(d time.Duration) time.Duration {
+	if t.can.InProcess {
+		return orDefault(d, 0)
+	}
+	return orDefault(d, DefaultPause)
+}
+
+func (t *targetRun) warn(format string, args ...any) {
+	t.notify(Progress{Phase: PhaseWarning, Target: t.info, Warning: fmt.Sprintf(format, args...)})
+}
