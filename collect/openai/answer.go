@@ -1,0 +1,230 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"tokwatt/collect"
+)
+
+// answer turns events into arrivals and gathers the report. It keeps no text.
+type answer struct {
+	streamed bool // a stream was asked for
+	emit     func(collect.Arrival) bool
+	stopped  bool // emit wants no more
+
+	status  *int64
+	whole   bool // a single body came
+	done    bool // [DONE] was seen
+	finish  string
+	unclean bool
+	deltas  bool // output came as deltas, so a message is a repetition
+	events  int
+	totals  totals
+	stats   stats
+	at      int64 // newest arrival
+	scratch chunk
+}
+
+// event takes one event of a stream.
+func (a *answer) event(ev event) error {
+	data := bytes.TrimSpace(ev.data)
+	switch {
+	case len(data) == 0:
+		return nil
+	case string(data) == "[DONE]":
+		a.done, a.at = true, ev.at
+		return nil
+	case ev.name == "error":
+		return serverError(data)
+	}
+	c := a.reset()
+	if err := c.parse(data); err != nil {
+		// A cut event at the end is no nonsense but a truncation, and a line
+		// outside the framing may be anything.
+		if ev.tail || ev.bare {
+			return nil
+		}
+		return collect.Failf(collect.ErrProtocol, "an event is no JSON: %s", clip(plain(data), 80))
+	}
+	if fault := c.fault(data); fault != nil {
+		return fault
+	}
+	if ev.bare {
+		return nil
+	}
+	a.events++
+	a.at = ev.at
+	a.chunk(c, len(ev.data), ev.at)
+	return nil
+}
+
+// reset gives out the scratch chunk, emptied: encoding/json merges into what
+// stands in reused elements.
+func (a *answer) reset() *chunk {
+	choices := a.scratch.Choices[:cap(a.scratch.Choices)]
+	clear(choices)
+	a.scratch = chunk{Choices: choices[:0]}
+	return &a.scratch
+}
+
+// chunk emits what one event brought. It is one arrival, but for the rare
+// event that brings reasoning and text together.
+func (a *answer) chunk(c *chunk, size int, at int64) {
+	a.stats.take(c)
+	var said *said
+	repeated := false
+	if ch := c.first(); ch != nil {
+		if r := ch.FinishReason; r != nil && *r != "" {
+			a.finish = *r
+		}
+		said, repeated = a.said(ch)
+	}
+	out := collect.Arrival{Chunk: collect.Chunk{T: at, Bytes: int32(size), Tokens: collect.TokensUnknown}}
+	switch {
+	case repeated:
+		out.Kind = collect.KindReport
+	case said != nil && a.output(out, said, c.Usage):
+		return
+	case len(c.Choices) == 0 && isObject(c.Usage):
+		out.Kind = collect.KindUsage
+	case isObject(c.Progress):
+		out.Kind = collect.KindProgress
+	}
+	a.send(out)
+}
+
+// first is the choice that was asked for: never more than one is.
+func (c *chunk) first() *choice {
+	for i := range c.Choices {
+		if c.Choices[i].Index == 0 {
+			return &c.Choices[i]
+		}
+	}
+	return nil
+}
+
+// said is what a choice brings; repeated, where it is the whole message after
+// its deltas.
+func (a *answer) said(ch *choice) (s *said, repeated bool) {
+	switch {
+	case ch.Delta != nil:
+		return ch.Delta, false
+	case ch.Message != nil:
+		return ch.Message, a.deltas
+	case ch.Text != "":
+		return &said{Content: ch.Text}, false
+	}
+	return nil, false
+}
+
+// output emits the output of an event, and reports whether there was any.
+func (a *answer) output(base collect.Arrival, s *said, usage json.RawMessage) bool {
+	texts := [...]struct {
+		kind collect.ChunkKind
+		text string
+	}{
+		{collect.KindReasoning, s.reasoning()},
+		{collect.KindContent, s.text()},
+		{collect.KindTool, s.tool()},
+	}
+	any := false
+	for _, t := range texts {
+		if t.text == "" {
+			continue
+		}
+		out := base
+		out.Kind, out.Text = t.kind, t.text
+		if any { // size and tokens of the event were told with its first part
+			out.Bytes = 0
+			if out.Tokens = a.totals.rest(); a.stopped {
+				return true
+			}
+		} else if !a.whole {
+			out.Tokens = a.totals.step(usage)
+		}
+		any = true
+		a.send(out)
+	}
+	a.deltas = a.deltas || any && !a.whole
+	return any
+}
+
+func (a *answer) send(x collect.Arrival) {
+	if !a.stopped && !a.emit(x) {
+		a.stopped = true
+	}
+}
+
+// body takes an answer that is a single body; err is how its reading ended.
+func (a *answer) body(data []byte, at int64, err error) error {
+	a.at = at
+	data = bytes.TrimSpace(data)
+	if data[0] != '{' && data[0] != '[' {
+		return nonsense(data)
+	}
+	c := a.reset()
+	if bad := c.parse(data); bad != nil {
+		if !errors.Is(err, io.EOF) {
+			return broken(err, "in the middle of its answer")
+		}
+		if !json.Valid(data) && cut(bad) {
+			return collect.Failf(collect.ErrTruncated, "the answer is JSON that breaks off after %d bytes", len(data))
+		}
+		return collect.Failf(collect.ErrProtocol, "the answer is broken JSON: %s", oneLine(bad.Error()))
+	}
+	if fault := c.fault(data); fault != nil {
+		return fault
+	}
+	if len(c.Choices) == 0 {
+		return collect.Failf(collect.ErrProtocol, "the answer is JSON without choices: %s", clip(plain(data), 80))
+	}
+	a.unclean = !errors.Is(err, io.EOF)
+	a.chunk(c, len(data), at)
+	return a.verdict()
+}
+
+// cut tells JSON that breaks off from JSON that is wrong.
+func cut(err error) bool {
+	var syntax *json.SyntaxError
+	return errors.As(err, &syntax) && syntax.Error() == "unexpected end of JSON input"
+}
+
+// end judges a stream by how it ended. The answer is complete with a finish
+// reason or the end mark, whatever became of the transfer after that.
+func (a *answer) end(err error) error {
+	if a.finish == "" && !a.done {
+		switch {
+		case !errors.Is(err, io.EOF):
+			return broken(err, "before the answer was complete")
+		case a.events == 0:
+			return collect.Failf(collect.ErrTruncated, "the answer holds no event")
+		}
+		return collect.Failf(collect.ErrTruncated, "the answer ended with neither finish_reason nor [DONE]")
+	}
+	a.unclean = !a.done || !errors.Is(err, io.EOF)
+	return a.verdict()
+}
+
+// verdict judges a complete answer by its finish reason.
+func (a *answer) verdict() error {
+	if a.finish == "abort" || a.finish == "error" {
+		return collect.Failf(collect.ErrServer, "the server gave up: finish_reason is %q", a.finish)
+	}
+	return nil
+}
+
+// last is the arrival with the report.
+func (a *answer) last() collect.Arrival {
+	r := a.stats.report()
+	r.FinishReason = a.finish
+	return collect.Arrival{
+		Chunk:       collect.Chunk{T: a.at, Tokens: collect.TokensUnknown, Kind: collect.KindReport},
+		Report:      &r,
+		HTTPStatus:  a.status,
+		NotStreamed: a.whole || !a.streamed && a.events == 0,
+		UncleanEnd:  a.unclean,
+	}
+}

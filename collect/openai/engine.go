@@ -1,0 +1,109 @@
+package openai
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/url"
+
+	"tokwatt/collect"
+)
+
+// engine takes requests for one model.
+type engine struct {
+	srv     *server
+	clock   *collect.Clock
+	model   string   // as the server names it
+	url     *url.URL // where requests go, behind all redirects that are known
+	dialect dialect
+	send    wishes // what the server takes
+}
+
+var (
+	_ collect.Engine  = (*engine)(nil)
+	_ collect.Counter = (*engine)(nil)
+)
+
+// Abilities of the engine: it has no switch for a cold cache, so the prompter
+// has to make prompts that no cache can serve.
+func (e *engine) Abilities() collect.Abilities {
+	var a collect.Abilities
+	if len(e.send.ban) > 0 {
+		a.EOSBan = "logit_bias_unverified"
+		if e.dialect.bias {
+			a.EOSBan = "logit_bias"
+		}
+	}
+	return a
+}
+
+// Open encodes the call and dials. The error is a *collect.Failure or the
+// context's.
+func (e *engine) Open(ctx context.Context, call collect.Call) (collect.Stream, error) {
+	body, err := e.send.encode(e.model, call)
+	if err != nil {
+		return nil, collect.Failf(collect.ErrProtocol, "the request can't be encoded: %v", err)
+	}
+	return e.open(ctx, call.Stream, body)
+}
+
+func (e *engine) open(ctx context.Context, streamed bool, body []byte) (*stream, error) {
+	conn, err := e.srv.dial(ctx, e.url)
+	if err != nil {
+		return nil, err
+	}
+	s := &stream{engine: e, ctx: ctx, streamed: streamed, url: e.url, body: body, conn: conn}
+	if s.wire, err = e.srv.post(e.url, streamed, body); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	s.bind()
+	return s, nil
+}
+
+// post is a whole request as it goes over the wire. Its connection is closed
+// behind it: a kept one would block a single-threaded server.
+func (s *server) post(u *url.URL, streamed bool, body []byte) ([]byte, error) {
+	req, err := http.NewRequest(http.MethodPost, u.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, collect.Failf(collect.ErrProtocol, "%s is no address", u.Redacted())
+	}
+	req.Header = s.header.Clone()
+	if u.Host != s.base.Host {
+		req.Header = http.Header{"User-Agent": s.header["User-Agent"]} // keys are not for other hosts
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	if streamed {
+		req.Header.Set("Accept", "text/event-stream")
+	}
+	req.Header.Set("Accept-Encoding", "identity")
+	req.Close = true
+	var wire bytes.Buffer
+	if err := req.Write(&wire); err != nil {
+		return nil, collect.Failf(collect.ErrProtocol, "a header can't be sent: %v", err)
+	}
+	return wire.Bytes(), nil
+}
+
+// Count asks for one token and returns the server's own count of the prompt.
+func (e *engine) Count(ctx context.Context, p collect.Prompt) (collect.Counted, error) {
+	s, err := e.Open(ctx, collect.Call{Prompt: p, MaxTokens: 1, Streams: 1})
+	if err != nil {
+		return collect.Counted{}, err
+	}
+	defer s.Close()
+	var report collect.Report
+	for a, err := range s.Arrivals() {
+		if err != nil {
+			return collect.Counted{}, err
+		}
+		if a.Report != nil {
+			report = *a.Report
+		}
+	}
+	if report.PromptTokens == nil || *report.PromptTokens <= 0 {
+		return collect.Counted{}, collect.ErrNoCount
+	}
+	return collect.Counted{PromptTokens: *report.PromptTokens, CachedTokens: report.CachedTokens}, nil
+}

@@ -1,0 +1,103 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"path"
+	"strings"
+)
+
+// model is an entry of GET /models.
+type model struct {
+	ID      string   `json:"id"`
+	Aliases []string `json:"aliases"`
+	OwnedBy string   `json:"owned_by"`
+	Meta    struct {
+		FileType string `json:"ftype"` // llama.cpp: the quantization
+	} `json:"meta"`
+}
+
+// listing is what a server said to GET /models.
+type listing struct {
+	models []model
+	header http.Header
+}
+
+// list asks for the models. Whatever comes back over HTTP means that the
+// server is alive: not every server has the path, and mlx_lm.server answers
+// with an empty body where it has no hub cache. A redirect moves the base, so
+// that no timed request has to follow it.
+func (s *server) list(ctx context.Context) (listing, error) {
+	r, err := s.get(ctx, s.at("/models"))
+	if err != nil {
+		return listing{}, err
+	}
+	l := listing{header: r.header}
+	if r.status != http.StatusOK {
+		return l, nil
+	}
+	var body struct {
+		Data []model `json:"data"`
+	}
+	if json.Unmarshal(r.body, &body) != nil {
+		return l, nil
+	}
+	for _, m := range body.Data {
+		if m.ID != "" {
+			l.models = append(l.models, m)
+		}
+	}
+	if p, ok := strings.CutSuffix(r.url.Path, "/models"); ok && len(l.models) > 0 && r.url.Host == s.base.Host {
+		s.base.Scheme, s.base.Path = r.url.Scheme, p
+	}
+	return l, nil
+}
+
+// names are the ids as they may be shown.
+func (l listing) names() []string {
+	out := make([]string, len(l.models))
+	for i, m := range l.models {
+		out[i] = shown(m.ID)
+	}
+	return out
+}
+
+// find returns the entry that asked names: by id, by alias, or by the base
+// name under which a path is shown. No other likeness counts:
+// "llama3.2:1b" is not "llama3.2:3b".
+func (l listing) find(asked string) (model, bool) {
+	for _, m := range l.models {
+		if m.ID == asked {
+			return m, true
+		}
+	}
+	for _, m := range l.models {
+		for _, a := range m.Aliases {
+			if a == asked {
+				return m, true
+			}
+		}
+		if isPath(m.ID) && shown(m.ID) == asked {
+			return m, true
+		}
+	}
+	return model{}, false
+}
+
+// shown is a model id without the folders of the server's machine.
+func shown(id string) string {
+	if !isPath(id) {
+		return id
+	}
+	return path.Base(strings.ReplaceAll(strings.TrimRight(id, `/\`), `\`, "/"))
+}
+
+// isPath tells a path from a hub id such as org/name.
+func isPath(id string) bool {
+	if len(id) > 2 && id[1] == ':' && (id[2] == '\\' || id[2] == '/') {
+		return true
+	}
+	return strings.HasPrefix(id, "/") || strings.HasPrefix(id, "~") || strings.HasPrefix(id, ".") ||
+		strings.Contains(id, "/") && strings.HasSuffix(id, ".gguf")
+}

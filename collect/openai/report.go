@@ -1,0 +1,223 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+
+	"tokwatt/collect"
+)
+
+// usage is the counts object of the API.
+type usage struct {
+	PromptTokens     *float64 `json:"prompt_tokens"`
+	CompletionTokens *float64 `json:"completion_tokens"`
+	PromptDetails    struct {
+		CachedTokens *float64 `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+	CompletionDetails struct {
+		ReasoningTokens *float64 `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+}
+
+// timings is llama.cpp's own account. prompt_n leaves out the cached tokens.
+type timings struct {
+	CacheN             *float64 `json:"cache_n"`
+	PromptN            *float64 `json:"prompt_n"`
+	PromptMS           *float64 `json:"prompt_ms"`
+	PromptPerSecond    *float64 `json:"prompt_per_second"`
+	PredictedN         *float64 `json:"predicted_n"`
+	PredictedMS        *float64 `json:"predicted_ms"`
+	PredictedPerSecond *float64 `json:"predicted_per_second"`
+}
+
+// stats gathers what the server says of itself. The raw objects are kept as
+// they came; they are read at the end, off the clock.
+type stats struct {
+	model   string
+	usage   []json.RawMessage // all that differ in length from the last: see take
+	timings json.RawMessage
+}
+
+// take keeps the statistics of a chunk. A server that counts in every chunk
+// would fill the memory: of running totals only the newest is kept, and an
+// older one only where the newer has fewer fields that are not null.
+func (s *stats) take(c *chunk) {
+	if c.Model != "" {
+		s.model = c.Model
+	}
+	if isObject(c.Timings) {
+		s.timings = c.Timings
+	}
+	if !isObject(c.Usage) {
+		return
+	}
+	if n := len(s.usage); n > 0 && covers(c.Usage, s.usage[n-1]) {
+		s.usage[n-1] = c.Usage
+		return
+	}
+	if len(s.usage) < 16 {
+		s.usage = append(s.usage, c.Usage)
+	}
+}
+
+// covers reports whether every field that old tells is told by new as well: a
+// 0 tells nothing where there was a count.
+func covers(newer, old json.RawMessage) bool {
+	var a, b usage
+	_ = json.Unmarshal(newer, &a) // fields of odd types are not told
+	_ = json.Unmarshal(old, &b)
+	for _, f := range []struct{ a, b *float64 }{
+		{a.PromptTokens, b.PromptTokens},
+		{a.CompletionTokens, b.CompletionTokens},
+		{a.PromptDetails.CachedTokens, b.PromptDetails.CachedTokens},
+		{a.CompletionDetails.ReasoningTokens, b.CompletionDetails.ReasoningTokens},
+	} {
+		if f.b != nil && (f.a == nil || *f.a == 0 && *f.b != 0) {
+			return false
+		}
+	}
+	return true
+}
+
+func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
+
+// report reads what was kept.
+func (s *stats) report() collect.Report {
+	r := collect.Report{Source: collect.ReportServer, Model: shown(s.model)}
+	var last json.RawMessage
+	for _, raw := range s.usage {
+		var u usage
+		_ = json.Unmarshal(raw, &u) // fields of odd types are not told
+		latest(&r.PromptTokens, u.PromptTokens)
+		latest(&r.CompletionTokens, u.CompletionTokens)
+		latest(&r.CachedTokens, u.PromptDetails.CachedTokens)
+		latest(&r.ReasoningTokens, u.CompletionDetails.ReasoningTokens)
+		last = raw
+	}
+	if s.timings != nil {
+		s.timed(&r)
+	}
+	r.JSON = verbatim(last, s.timings)
+	return r
+}
+
+// latest lets the newest word of a count stand, but no 0 over a count.
+func latest(to **int64, from *float64) {
+	if from == nil || *to != nil && *from == 0 {
+		return
+	}
+	*to = whole(from)
+}
+
+// whole is a count; nil for what can be none.
+func whole(f *float64) *int64 {
+	if f == nil || math.Abs(*f) > 1<<53 {
+		return nil
+	}
+	n := int64(*f)
+	return &n
+}
+
+// timed adds what llama.cpp says. Its counts stand in for usage, never over it.
+func (s *stats) timed(r *collect.Report) {
+	var t timings
+	_ = json.Unmarshal(s.timings, &t) // fields of odd types are not told
+	if r.CompletionTokens == nil {
+		r.CompletionTokens = whole(t.PredictedN)
+	}
+	if r.CachedTokens == nil {
+		r.CachedTokens = whole(t.CacheN)
+	}
+	if r.PromptTokens == nil && t.CacheN != nil && t.PromptN != nil {
+		n := *t.PromptN + *t.CacheN
+		r.PromptTokens = whole(&n)
+	}
+	r.PromptTPS, r.GenerationTPS = t.PromptPerSecond, t.PredictedPerSecond
+	r.PromptEvalNS, r.EvalNS = nanoseconds(t.PromptMS), nanoseconds(t.PredictedMS)
+	if r.GenerationTPS != nil {
+		r.GenerationRule = t.rule()
+	}
+}
+
+// rule finds the formula behind predicted_per_second from the figures
+// themselves: llama-server went from n / span to (n − 1) / span, and nothing
+// but the numbers tells which one it is.
+func (t timings) rule() collect.RateRule {
+	if t.PredictedN == nil || t.PredictedMS == nil || *t.PredictedMS <= 0 {
+		return collect.RateTokens
+	}
+	perInterval := (*t.PredictedN - 1) / *t.PredictedMS * 1e3
+	perToken := *t.PredictedN / *t.PredictedMS * 1e3
+	if math.Abs(*t.PredictedPerSecond-perInterval) < math.Abs(*t.PredictedPerSecond-perToken) {
+		return collect.RateIntervals
+	}
+	return collect.RateTokens
+}
+
+func nanoseconds(ms *float64) *float64 {
+	if ms == nil {
+		return nil
+	}
+	ns := *ms * 1e6
+	return &ns
+}
+
+// verbatim joins the statistics objects as they came.
+func verbatim(usage, timings json.RawMessage) string {
+	var b bytes.Buffer
+	for _, o := range []struct {
+		name string
+		raw  json.RawMessage
+	}{{"usage", usage}, {"timings", timings}} {
+		if o.raw == nil {
+			continue
+		}
+		sep := byte(',')
+		if b.Len() == 0 {
+			sep = '{'
+		}
+		b.WriteByte(sep)
+		b.WriteString(`"` + o.name + `":`)
+		b.Write(o.raw)
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	b.WriteByte('}')
+	return b.String()
+}
+
+// totals turns running totals into tokens per chunk. That works only as long
+// as every output chunk says how many tokens there are by now.
+type totals struct {
+	before float64
+	lost   bool
+}
+
+// step is the number of tokens of the output chunk that came with usage.
+func (t *totals) step(raw json.RawMessage) int32 {
+	if t.lost {
+		return collect.TokensUnknown
+	}
+	var u usage
+	if isObject(raw) {
+		_ = json.Unmarshal(raw, &u) // fields of odd types are not told
+	}
+	now := u.CompletionTokens
+	if now == nil || *now < t.before || *now <= 0 || *now > 1<<30 {
+		t.lost = true
+		return collect.TokensUnknown
+	}
+	n := int32(*now - t.before)
+	t.before = *now
+	return n
+}
+
+// rest is the number of tokens of a second arrival of the same event.
+func (t *totals) rest() int32 {
+	if t.lost {
+		return collect.TokensUnknown
+	}
+	return 0
+}

@@ -1,0 +1,119 @@
+package openai
+
+import (
+	"bytes"
+
+	"tokwatt/collect"
+)
+
+// event is one event of a stream.
+type event struct {
+	name string
+	data []byte // valid until the next call of next
+	at   int64  // arrival of its last data line
+	tail bool   // the stream ended before the blank line that ends an event
+	bare bool   // a line that is no field of an event stream, as it stands
+}
+
+// decoder reads an event stream by the WHATWG rules (HTML Living Standard,
+// 9.2.6 "Interpreting an event stream"): a byte order mark, any line end,
+// comments, data in several lines, a missing space after the colon. It
+// departs from them in two places, because servers do:
+//
+//   - an event that the end of the stream cuts off is given out, since many
+//     close right after "data: [DONE]" or their last chunk without the blank
+//     line; the caller decides whether it is whole;
+//   - a line that opens a JSON value or a tag is given out as bare instead of
+//     being skipped as an unknown field: it is an error message or a whole
+//     answer that some backend wrote past its own framing.
+//
+// The fields id and retry serve reconnecting, which a measurement never does.
+type decoder struct {
+	lines *collect.LineReader
+	began bool
+	name  []byte
+	data  []byte
+	lots  int // data lines in data
+	at    int64
+}
+
+// next returns the next event, and at last the reader's error.
+func (d *decoder) next() (event, error) {
+	d.name, d.data, d.lots = d.name[:0], d.data[:0], 0
+	for {
+		line, at, err := d.line()
+		if err != nil {
+			if d.lots > 0 {
+				return d.event(true), nil
+			}
+			return event{}, err
+		}
+		if len(line) == 0 {
+			if d.lots > 0 {
+				return d.event(false), nil
+			}
+			d.name = d.name[:0]
+			continue
+		}
+		if bare(line) {
+			return event{data: line, at: at, bare: true}, nil
+		}
+		d.field(line, at)
+	}
+}
+
+// line reads a line, the first without its byte order mark.
+func (d *decoder) line() ([]byte, int64, error) {
+	line, at, err := d.lines.Next()
+	if !d.began && err == nil {
+		d.began = true
+		line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
+	}
+	return line, at, err
+}
+
+// bare reports whether a line can be no field: JSON, HTML or gzip.
+func bare(line []byte) bool {
+	switch line[0] {
+	case '{', '[', '<', 0x1f:
+		return true
+	}
+	return false
+}
+
+func (d *decoder) field(line []byte, at int64) {
+	name, value, _ := bytes.Cut(line, []byte(":"))
+	if len(value) > 0 && value[0] == ' ' {
+		value = value[1:]
+	}
+	switch string(name) {
+	case "data":
+		if d.lots > 0 {
+			d.data = append(d.data, '\n')
+		}
+		d.data = append(d.data, value...)
+		d.lots++
+		d.at = at
+	case "event":
+		d.name = append(d.name[:0], value...)
+	}
+}
+
+func (d *decoder) event(tail bool) event {
+	return event{name: string(d.name), data: d.data, at: d.at, tail: tail}
+}
+
+// rest reads the stream to its end as one body that begins with first.
+func (d *decoder) rest(first []byte) ([]byte, error) {
+	body := append([]byte(nil), first...)
+	for {
+		line, _, err := d.lines.Next()
+		if err != nil {
+			return body, err
+		}
+		if len(body)+len(line) > collect.MaxLine {
+			return body, collect.Failf(collect.ErrProtocol, "an answer of over %d MiB", collect.MaxLine>>20)
+		}
+		body = append(append(body, '\n'), line...)
+	}
+}
