@@ -1,0 +1,184 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"tokwatt/collect"
+	"tokwatt/store/internal/boltpage"
+)
+
+// Sessions describes every session, oldest first. It reads a few values of
+// each. What is damaged is left out of its session and named in the error,
+// with which the rest is returned.
+func (s *Store) Sessions(ctx context.Context) ([]SessionInfo, error) {
+	p, f, err := s.openRead(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	ids, err := sessionIDs(p)
+	errs := []error{s.pageError(err)}
+	infos := make([]SessionInfo, len(ids))
+	for i, id := range ids {
+		errs = append(errs, s.describe(p, id, &infos[i]))
+	}
+	return infos, errors.Join(errs...)
+}
+
+// sessionIDs finds the ids by leaping from one session's first key to the
+// next session's, so it needs no summary. Only a value whose checksum is
+// right proves an id, for the sum covers the key.
+func sessionIDs(p *boltpage.File) ([]uuid.UUID, error) {
+	records, err := p.Root().Bucket(bucketRecords)
+	if err != nil {
+		return nil, err
+	}
+	var ids []uuid.UUID
+	var errs []error
+	for from := make([]byte, len(uuid.UUID{})); from != nil; {
+		id, err := firstFrom(records, from)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if id == nil {
+			break
+		}
+		ids, from = append(ids, *id), behind(*id)
+	}
+	return ids, errors.Join(errs...)
+}
+
+// firstFrom returns the first session whose id is at least from, and the
+// damage on the way to it.
+func firstFrom(records boltpage.Tree, from []byte) (*uuid.UUID, error) {
+	var errs []error
+	for e, err := range records.From(from) {
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		id, _, ok := parseKey(e.Key)
+		if _, _, err := unseal(e.Key, e.Value); ok && err != errChecksum && bytes.Compare(id[:], from) >= 0 {
+			return &id, errors.Join(errs...)
+		}
+	}
+	return nil, errors.Join(errs...)
+}
+
+// behind is the least id after id, nil after the greatest.
+func behind(id uuid.UUID) []byte {
+	for i := len(id) - 1; i >= 0; i-- {
+		id[i]++
+		if id[i] != 0 {
+			return id[:]
+		}
+	}
+	return nil
+}
+
+// describe fills in what is known of a session.
+func (s *Store) describe(p *boltpage.File, id uuid.UUID, info *SessionInfo) error {
+	info.ID = id.String()
+	sum, err := s.summaryOf(p, id)
+	if err != nil {
+		return err
+	}
+	sum.fill(info)
+	first, err1 := s.recordAt(p, id, 0)
+	info.Session, _ = first.(*collect.Session)
+	var err2, err3 error
+	if sum.Segment > 0 {
+		var rec collect.Record
+		rec, err2 = s.recordAt(p, id, sum.Segment)
+		info.Segment, _ = rec.(*collect.Segment)
+	}
+	if sum.End > 0 {
+		var rec collect.Record
+		rec, err3 = s.recordAt(p, id, sum.End)
+		info.End, _ = rec.(*collect.End)
+	}
+	return errors.Join(err1, err2, err3)
+}
+
+func (s *Store) summaryOf(p *boltpage.File, id uuid.UUID) (summary, error) {
+	sums, err := p.Root().Bucket(bucketSummaries)
+	if err != nil {
+		return summary{}, s.pageError(err)
+	}
+	v, err := sums.Get(id[:])
+	if err != nil {
+		return summary{}, s.pageError(err)
+	}
+	sum, err := s.codec.summary(id[:], v)
+	if err != nil {
+		return sum, s.fileError(ErrDamaged, fmt.Sprintf("the summary of session %s: %v", id, err))
+	}
+	return sum, nil
+}
+
+// recordAt reads one record that is one value.
+func (s *Store) recordAt(p *boltpage.File, id uuid.UUID, seq uint64) (collect.Record, error) {
+	records, err := p.Root().Bucket(bucketRecords)
+	if err != nil {
+		return nil, s.pageError(err)
+	}
+	key := keyOf(id, seq)
+	v, err := records.Get(key[:])
+	if err != nil {
+		return nil, s.pageError(err)
+	}
+	if v == nil {
+		return nil, recordError(id, seq, ErrDamaged, "it is missing")
+	}
+	k, payload, err := unseal(key[:], v)
+	if err != nil {
+		return nil, recordError(id, seq, reasonOf(err), "%v", err)
+	}
+	rec, _, err := s.codec.record(k, payload)
+	if err != nil {
+		return nil, recordError(id, seq, ErrDamaged, "%v", err)
+	}
+	return rec, nil
+}
+
+// Last is what Find takes for the newest session.
+const Last = "last"
+
+// Find returns the one session id that starts with prefix, which may be in
+// upper case and without hyphens; [Last] is the newest session. The errors
+// are *UnknownError and *AmbiguousError, beside those of the file.
+func (s *Store) Find(ctx context.Context, prefix string) (string, error) {
+	p, f, err := s.openRead(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	ids, err := sessionIDs(p)
+	if prefix == Last && len(ids) > 0 {
+		return ids[len(ids)-1].String(), nil
+	}
+	want := plain(prefix)
+	var found []string
+	for _, id := range ids {
+		if text := id.String(); want != "" && strings.HasPrefix(plain(text), want) {
+			found = append(found, text)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return "", &AmbiguousError{Prefix: prefix, Candidates: found}
+	case err != nil:
+		return "", s.pageError(err)
+	}
+	return "", s.unknown(p, prefix)
+}
+
+func plain(id string) string { return strings.ToLower(strings.ReplaceAll(id, "-", "")) }

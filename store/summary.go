@@ -1,0 +1,103 @@
+package store
+
+import (
+	"fmt"
+	"time"
+
+	"tokwatt/collect"
+)
+
+// summary is what is kept of a session beside its records, and written with
+// each of them: what a list of sessions needs without reading any of them
+// through. All of it can be counted again from the records.
+type summary struct {
+	Next     uint64 `cbor:"next"` // sequence number of the next value: how many there are
+	Segment  uint64 `cbor:"seg,omitempty"`
+	End      uint64 `cbor:"end,omitempty"` // of the End, 0 if there is none since the last segment
+	Segments int64  `cbor:"segs,omitempty"`
+	Planned  int64  `cbor:"planned,omitempty"`
+	Targets  int64  `cbor:"targets,omitempty"`
+	Cases    int64  `cbor:"cases,omitempty"`
+	Batches  int64  `cbor:"batches,omitempty"`
+	Requests int64  `cbor:"reqs,omitempty"`
+	Failed   int64  `cbor:"failed,omitempty"`
+	Origin   int64  `cbor:"origin,omitempty"` // of the last segment's clock, ns since 1970
+	Last     int64  `cbor:"last,omitempty"`   // last activity, ns since 1970
+}
+
+// add counts a record that was stored as n values.
+func (s *summary) add(rec collect.Record, n int) {
+	seq := s.Next
+	s.Next += uint64(n)
+	switch r := rec.(type) {
+	case *collect.Session:
+		s.Last = r.StartedAt.UnixNano()
+	case *collect.Segment:
+		s.Segment, s.End = seq, 0
+		s.Segments++
+		s.Planned = s.Batches + r.PlannedBatches
+		s.Origin = r.StartedAt.UnixNano()
+		s.Last = max(s.Last, s.Origin)
+	case *collect.TargetInfo:
+		s.Targets++
+	case *collect.Case:
+		s.Cases++
+	case *collect.Batch:
+		s.Batches++
+		s.Requests += int64(len(r.Requests))
+		for i := range r.Requests {
+			if r.Requests[i].Failure != nil {
+				s.Failed++
+			}
+		}
+		s.Last = max(s.Last, s.Origin+r.EndNS)
+	case *collect.End:
+		s.End = seq
+		s.Last = max(s.Last, r.At.UnixNano())
+	}
+}
+
+func (c codec) sealSummary(key []byte, s summary) ([]byte, error) {
+	p, err := c.enc.Marshal(s)
+	return seal(key, kindSummary, p), err
+}
+
+func (c codec) summary(key, v []byte) (summary, error) {
+	var s summary
+	k, p, err := unseal(key, v)
+	if err == nil && k != kindSummary {
+		err = fmt.Errorf("it is of kind %d", k)
+	}
+	if err == nil {
+		err = c.dec.Unmarshal(p, &s)
+	}
+	return s, err
+}
+
+// SessionInfo is what a list of sessions shows.
+type SessionInfo struct {
+	ID      string
+	Session *collect.Session
+	Segment *collect.Segment // the last one: its process is the one to look for; nil before the first
+	End     *collect.End     // nil: it is running, or its process died
+
+	Segments int64
+	Targets  int64
+	Cases    int64
+	// Planned is the number of batches stored before the last segment, and
+	// those that this segment planned.
+	Planned  int64
+	Batches  int64 // stored so far, warm-ups included
+	Requests int64
+	Failed   int64 // of Requests
+
+	// LastActivity is the end of the newest thing stored: a batch, or the
+	// start or end of a segment. UTC.
+	LastActivity time.Time
+}
+
+func (s *summary) fill(i *SessionInfo) {
+	i.Segments, i.Targets, i.Cases, i.Planned = s.Segments, s.Targets, s.Cases, s.Planned
+	i.Batches, i.Requests, i.Failed = s.Batches, s.Requests, s.Failed
+	i.LastActivity = time.Unix(0, s.Last).UTC()
+}
