@@ -1,0 +1,184 @@
+package analyze
+
+import (
+	"strings"
+
+	"tokwatt/collect"
+)
+
+// outputs is what the arrivals of a request tell of its output.
+type outputs struct {
+	n         int64  // arrivals that brought output
+	first     int64  // T of the first of them, if n > 0
+	last      int64  // T of the last of them
+	firstText *int64 // T of the first visible text
+	firstTok  *int64 // tokens of the first output arrival, where known
+	backwards bool   // an arrival is stamped before its predecessor, or before the start
+}
+
+func findOutputs(chunks []collect.Chunk) outputs {
+	var o outputs
+	prev := int64(0)
+	for i := range chunks {
+		c := &chunks[i]
+		if c.T < prev {
+			o.backwards = true
+		}
+		prev = c.T
+		if !c.Kind.Output() {
+			continue
+		}
+		if o.n == 0 {
+			o.first = c.T
+			if c.Tokens > 0 { // beside output a count of 0 is no count
+				o.firstTok = ptr(int64(c.Tokens))
+			}
+		}
+		if o.firstText == nil && c.Kind == collect.KindContent {
+			o.firstText = &c.T
+		}
+		o.last = c.T
+		o.n++
+	}
+	return o
+}
+
+// shown reports whether the request brought any output.
+func (d *derivation) shown() bool { return d.out.n > 0 || d.r.OutputChars > 0 }
+
+// counts fills the token counts.
+//
+// tokens_generated is the server's own count. A 0 beside output counts as
+// absent. Without one it is estimated from the characters of the text, four a
+// token and at least one; never from the number of chunks, which are not
+// tokens. Without output there is nothing to estimate.
+//
+// prompt_tokens is the server's own count, and there too 0 is no count.
+func (d *derivation) counts() {
+	rep, row := &d.r.Report, d.row
+	row.PromptTokens = count(rep.PromptTokens)
+	if row.PromptTokens != nil && *row.PromptTokens == 0 {
+		row.PromptTokens = nil
+	}
+	row.CachedTokens = count(rep.CachedTokens)
+	row.ReasoningTokens = count(rep.ReasoningTokens)
+	row.PeakMemoryBytes = count(rep.PeakMemoryBytes)
+
+	n := count(rep.CompletionTokens)
+	switch {
+	case n != nil && (*n > 0 || !d.shown()):
+		row.TokensGenerated, row.TokensSource = n, d.told()
+	case d.shown():
+		row.TokensGenerated, row.TokensSource = ptr(max(1, d.r.OutputChars/4)), SourceEstimate
+	}
+	d.flags.set(flagEstimatedTokens, d.estimated())
+
+	if d.r.Streamed {
+		row.Chunks = ptr(d.out.n)
+		if n := d.counted(); n != nil && d.out.n > 0 {
+			d.flags.set(flagMultiTokenChunks, float64(*n)/float64(d.out.n) > 1.05)
+		}
+	}
+}
+
+func (d *derivation) estimated() bool { return d.row.TokensSource == SourceEstimate }
+
+// counted is n where somebody counted it. Rates are made of nothing else: a
+// rate of an estimated count would be a guess with a unit.
+func (d *derivation) counted() *int64 {
+	if d.estimated() {
+		return nil
+	}
+	return d.row.TokensGenerated
+}
+
+// lengths judges the lengths against what was asked.
+//
+// Fewer tokens than a wanted length is short_output, more than the limit
+// long_output, both only where the count is not an estimate. prompt_mismatch:
+// the server counts another number of prompt tokens than were sent, or a
+// complete answer has no count to compare.
+func (d *derivation) lengths() {
+	cs := d.c.Case
+	if n := d.counted(); n != nil {
+		d.flags.set(flagShortOutput, cs.TGWanted && *n < cs.TG)
+		d.flags.set(flagLongOutput, cs.TG > 0 && *n > cs.TG)
+	}
+	if pp := d.r.PPTokens; pp != nil {
+		got := d.row.PromptTokens
+		d.flags.set(flagPromptMismatch, got == nil && d.complete() || got != nil && *got != *pp)
+	}
+}
+
+// promptFits reports whether the prompt is near enough to the length asked
+// for: apart by at most 2 tokens or 1 %. Unknown lengths fit.
+func (d *derivation) promptFits() bool {
+	pp, got := d.r.PPTokens, d.row.PromptTokens
+	if pp == nil || got == nil {
+		return true
+	}
+	diff := since(*got, *pp)
+	return max(diff, -diff) <= max(2, 0.01*float64(*pp))
+}
+
+// cache fills prefix_cache_hit: the server's own word where it has one; else
+// from cached_tokens, where all but one token is an exact hit, because engines
+// always compute the last one anew. Ollama says exact by leaving the prompt's
+// count out, or giving 0.
+//
+// cache_hit_in_cold marks a hit in a cold case, unless no more is cached than
+// the chat template's part before the prompt, which all requests share.
+func (d *derivation) cache() {
+	d.row.PrefixCacheHit = d.hit()
+	if d.c.Case.CacheMode != collect.CacheCold {
+		return
+	}
+	switch d.row.PrefixCacheHit {
+	case HitExact:
+		d.flags.set(flagCacheHitInCold, true)
+	case HitPartial:
+		d.flags.set(flagCacheHitInCold, d.row.CachedTokens == nil || d.pastHead())
+	}
+}
+
+func (d *derivation) hit() CacheHit {
+	switch word := CacheHit(d.r.Report.PrefixCacheHit); word {
+	case HitNone, HitPartial, HitExact:
+		return word
+	}
+	cached, prompt := d.row.CachedTokens, d.row.PromptTokens
+	switch {
+	case d.c.ollama() && d.complete() && prompt == nil:
+		return HitExact
+	case cached == nil:
+		return HitUnknown
+	case *cached == 0:
+		return HitNone
+	case prompt != nil && *cached >= *prompt-1:
+		return HitExact
+	}
+	return HitPartial
+}
+
+// pastHead reports whether more is cached than the template's head (unknown:
+// 0 tokens).
+func (d *derivation) pastHead() bool {
+	head := int64(0)
+	if h := d.c.Case.TemplateHeadTokens; h != nil {
+		head = *h
+	}
+	return d.row.CachedTokens != nil && *d.row.CachedTokens > head
+}
+
+// model sets model_mismatch where another model answered than was asked. Names
+// are compared by their last part: a path, a hub id and the base name of
+// either are the same model. A server that does not say is not suspected.
+func (d *derivation) model() {
+	served := baseName(d.row.ServedModel)
+	d.flags.set(flagModelMismatch, served != "" && served != baseName(d.c.Target.ModelID))
+}
+
+func baseName(model string) string {
+	model = strings.TrimRight(model, `/\`)
+	return model[strings.LastIndexAny(model, `/\`)+1:]
+}

@@ -1,0 +1,212 @@
+package analyze
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"tokwatt/collect"
+)
+
+// ExportOptions says how a session is written.
+type ExportOptions struct {
+	// Sync waits until the files are on the disk, as an archive should; a
+	// dataset that can be made again need not.
+	Sync bool
+}
+
+// Exported says what an export wrote.
+type Exported struct {
+	SessionID string
+	Host      string
+	Date      string           // UTC, YYYY-MM-DD
+	Files     []string         // below the root, one a table
+	Rows      map[string]int64 // by table
+	Damaged   int64            // records that could not be written
+	Errors    []error          // why, for the first of them
+}
+
+// maxErrors is how many reasons Exported keeps.
+const maxErrors = 20
+
+// Export writes the records of one session as a Parquet dataset:
+//
+//	ROOT/table=T/host=H/date=D/SESSION.parquet
+//
+// for each of the [Tables]. host (escaped as Hive does) and date, the start of
+// the session in UTC, are columns of every table, but stand in the path alone.
+// The session's record comes first; the others as they were recorded, a case
+// and a target before the batches that belong to them.
+//
+// An error item of recs is a damaged record: it is counted and reported in
+// Exported, and the rest goes in, but for the batches of a damaged case or
+// target. The error is for what stops the export: no session, a full disk, the
+// context. Then no table has a file of the session.
+//
+// Memory does not grow with the session: a batch is held at a time, and of
+// each table one row group, compressed. Exporting a session again replaces its
+// files; the same records give the same bytes.
+func Export(ctx context.Context, recs iter.Seq2[collect.Record, error], root string, opts ExportOptions) (Exported, error) {
+	x := exporter{root: root, opts: opts, targets: map[int64]*collect.TargetInfo{}, cases: map[int64]*collect.Case{}}
+	err := x.run(ctx, recs)
+	if err != nil {
+		x.files.abandon()
+		return x.done, fmt.Errorf("export of session %s to %s: %w", orUnknown(x.done.SessionID), root, err)
+	}
+	return x.done, nil
+}
+
+func orUnknown(id string) string {
+	if id == "" {
+		return "(unknown)"
+	}
+	return id
+}
+
+// exporter is one run of Export.
+type exporter struct {
+	root    string
+	opts    ExportOptions
+	done    Exported
+	session SessionRow
+	targets map[int64]*collect.TargetInfo
+	cases   map[int64]*collect.Case
+	files   fileSet
+	tables  *sessionTables // nil until the session is known
+}
+
+func (x *exporter) run(ctx context.Context, recs iter.Seq2[collect.Record, error]) error {
+	for rec, err := range recs {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			x.damaged(err)
+			continue
+		}
+		if err := x.record(rec); err != nil {
+			return err
+		}
+	}
+	if x.tables == nil {
+		return errors.New("its own record is missing or damaged, so its rows have no place: run check on the store")
+	}
+	if err := x.tables.sessions.add(x.session); err != nil {
+		return err
+	}
+	if err := x.tables.close(); err != nil {
+		return err
+	}
+	x.done.Rows = x.tables.rows()
+	return x.files.publish(x.opts.Sync)
+}
+
+func (x *exporter) damaged(err error) {
+	x.done.Damaged++
+	if len(x.done.Errors) < maxErrors {
+		x.done.Errors = append(x.done.Errors, err)
+	}
+}
+
+// record writes one record. The error is for what ends the export.
+func (x *exporter) record(rec collect.Record) error {
+	if s, ok := rec.(*collect.Session); ok {
+		return x.begin(s)
+	}
+	if x.tables == nil {
+		return fmt.Errorf("a %T came before the session's own record", rec)
+	}
+	t, id := x.tables, x.done.SessionID
+	switch rec := rec.(type) {
+	case *collect.Segment:
+		return t.segments.add(SegmentRow{SessionID: id, Segment: *rec})
+	case *collect.TargetInfo:
+		x.targets[rec.TargetID] = rec
+		return t.targets.add(TargetRow{SessionID: id, TargetInfo: *rec})
+	case *collect.Case:
+		x.cases[rec.CaseID] = rec
+		return t.cases.add(CaseRow{SessionID: id, Case: *rec})
+	case *collect.Batch:
+		return x.batch(rec)
+	case *collect.End:
+		x.session.EndedAt, x.session.Status = rec.At, string(rec.Status)
+		return nil
+	}
+	x.damaged(fmt.Errorf("a record of unknown kind %T", rec))
+	return nil
+}
+
+// begin opens the files of the session.
+func (x *exporter) begin(s *collect.Session) error {
+	if x.tables != nil {
+		return fmt.Errorf("the records of session %s follow: export one session at a time", s.ID)
+	}
+	p, err := partitionOf(s)
+	if err != nil {
+		return err
+	}
+	x.session = sessionRow(s)
+	x.done.SessionID, x.done.Host, x.done.Date = p.session, p.host, p.date
+	x.files = fileSet{root: x.root, partition: p}
+	x.tables, err = openTables(&x.files)
+	for _, f := range x.files.files {
+		x.done.Files = append(x.done.Files, p.path(f.table))
+	}
+	return err
+}
+
+func (x *exporter) batch(b *collect.Batch) error {
+	cs := x.cases[b.CaseID]
+	if cs == nil {
+		x.damaged(fmt.Errorf("batch %d belongs to case %d, whose record is missing", b.BatchID, b.CaseID))
+		return nil
+	}
+	target := x.targets[cs.TargetID]
+	if target == nil {
+		x.damaged(fmt.Errorf("batch %d belongs to target %d, whose record is missing", b.BatchID, cs.TargetID))
+		return nil
+	}
+	row, requests := Derive(Context{SessionID: x.done.SessionID, Target: target, Case: cs}, b, nil)
+	if err := x.tables.batches.add(row); err != nil {
+		return err
+	}
+	if err := x.tables.requests.add(requests...); err != nil {
+		return err
+	}
+	return x.chunks(b)
+}
+
+func (x *exporter) chunks(b *collect.Batch) error {
+	for i := range b.Requests {
+		r := &b.Requests[i]
+		for seq, c := range r.Chunks {
+			row := ChunkRow{SessionID: x.done.SessionID, RequestID: r.RequestID, Seq: int64(seq), Chunk: c}
+			if err := x.tables.chunks.add(row); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func sessionRow(s *collect.Session) SessionRow {
+	return SessionRow{
+		SessionID:   s.ID,
+		StartedAt:   s.StartedAt,
+		HWChip:      s.Host.Chip,
+		HWModel:     s.Host.Model,
+		CPUCores:    s.Host.CPUCores,
+		GPUCores:    s.Host.GPUCores,
+		RAMBytes:    s.Host.RAMBytes,
+		OSName:      s.Host.OSName,
+		OSVersion:   s.Host.OSVersion,
+		PowerMode:   s.Host.PowerMode,
+		OnBattery:   s.Host.OnBattery,
+		Profile:     s.Profile,
+		OptionsJSON: s.Options,
+		Label:       s.Label,
+		Tags:        s.Tags,
+		Note:        s.Note,
+	}
+}

@@ -1,0 +1,95 @@
+package analyze
+
+// Better says which way a metric improves.
+type Better string
+
+// The directions. The empty one is neither: the metric describes.
+const (
+	Higher Better = "higher"
+	Lower  Better = "lower"
+)
+
+// Metric is a measured or derived figure: what every table, axis and file says
+// of it comes from here.
+type Metric struct {
+	Name   string // the column
+	Table  string // the table that has the column: "requests" or "batches"
+	Unit   string
+	Better Better
+	Tokens bool   // hangs on the count of generated tokens: rows where that is an estimate stay out
+	Source string // whose word it is: "server", "client", "server or client", …
+	Rule   string // in one line; n = tokens_generated
+}
+
+// Metrics is the list of all metrics, requests first, in the order in which
+// they are shown.
+func Metrics() []Metric {
+	return append(append(rateMetrics(), timeMetrics()...), batchMetrics()...)
+}
+
+func rateMetrics() []Metric {
+	r := func(name, source, rule string) Metric {
+		return Metric{Name: name, Table: "requests", Unit: "tok/s", Better: Higher, Tokens: true, Source: source, Rule: rule}
+	}
+	prompt := r("prompt_tps", "server, engine or client",
+		"the server's figure if it reports one, else (prompt_tokens − cached_tokens) / TTFT on our clock")
+	prompt.Tokens = false
+	return []Metric{
+		prompt,
+		r("generation_tps", "server, engine or client",
+			"the server's figure where its formula is (n − 1) / span, else generation_tps_client"),
+		r("generation_tps_client", "client",
+			"(n − 1) / (last output − first output); NULL under 0.01 s or two tokens"),
+		r("generation_tps_server", "server", "what the server reports, verbatim; Ollama: eval_count / eval_duration"),
+		r("decode_tps", "client",
+			"(n − k) / (last output − first output), k = tokens of the first output chunk, where that is known"),
+		r("tok_per_sec", "client, Ollama: server",
+			"n / (total_duration − TTFT), Ollama: n / eval_duration; 0.0 where that is under 0.01 s: not measurable, never averaged"),
+	}
+}
+
+func timeMetrics() []Metric {
+	t := func(name, source, rule string) Metric {
+		return Metric{Name: name, Table: "requests", Unit: "ms", Better: Lower, Source: source, Rule: rule}
+	}
+	elapsed := t("elapsed_s", "client", "start of the batch to the end of this response")
+	elapsed.Unit = "s"
+	return []Metric{
+		t("ttft_ms", "client, Ollama: server",
+			"first output − start; Ollama: prompt_eval_duration"),
+		t("ttft_client_ms", "client", "first output − start, for every engine that streams"),
+		t("first_chunk_ms", "client", "first data event of any kind − start"),
+		t("first_text_ms", "client", "first visible text − start"),
+		t("total_duration_ms", "client, Ollama: server",
+			"last output − start; not streamed: end of the response − start; Ollama: total_duration"),
+		t("response_ms", "client", "end of the response − start"),
+		t("generation_duration_ms", "client, Ollama: server",
+			"total_duration − TTFT, at least 0; Ollama: eval_duration"),
+		t("load_duration_ms", "server", "time to load the model, as the server states it"),
+		t("itl_p50_ms", "client", "median gap between output arrivals; gaps between chunks where chunks carry several tokens"),
+		t("itl_p99_ms", "client", "99th percentile of the gaps; NULL under 100 of them"),
+		t("itl_max_ms", "client", "longest gap between output arrivals"),
+		elapsed,
+	}
+}
+
+func batchMetrics() []Metric {
+	b := func(name, unit string, better Better, tokens bool, source, rule string) Metric {
+		return Metric{Name: name, Table: "batches", Unit: unit, Better: better, Tokens: tokens, Source: source, Rule: rule}
+	}
+	return []Metric{
+		b("batch_wall_s", "s", Lower, false, "client", "longest elapsed_s of the batch, failed requests included"),
+		b("agg_gen_tps", "tok/s", Higher, true, "server, engine or client",
+			"highest generation_tps of the good requests × concurrency asked: an upper bound"),
+		b("agg_wall_tps", "tok/s", Higher, true, "client", "Σ n of the good requests / batch_wall_s"),
+		b("agg_steady_tps", "tok/s", Higher, true, "client",
+			"tokens that arrived while all streams were decoding / the length of that time"),
+		b("dispatch_spread_us", "µs", Lower, false, "client", "last send − first send of the batch"),
+		b("energy_j", "J", Lower, false, "power", "energy of the batch in the widest scope there is"),
+		b("avg_power_w", "W", "", false, "power", "energy_j over the time it covers"),
+		b("j_per_output_token", "J/tok", Lower, true, "power", "energy_j / Σ n of the batch"),
+		b("j_per_total_token", "J/tok", Lower, true, "power", "energy_j / Σ (n + prompt_tokens) of the batch"),
+		b("prefill_j_per_prompt_token", "J/tok", Lower, false, "power",
+			"energy until the first output / Σ (prompt_tokens − cached_tokens) of the batch"),
+	}
+}

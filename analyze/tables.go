@@ -1,0 +1,120 @@
+package analyze
+
+import (
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow/array"
+)
+
+// sessionID is the first column of every table.
+func sessionID[R any](get func(*R) string) column[R] {
+	return low(text("session_id", "UUIDv7 of the session", get))
+}
+
+func sessionColumns() []column[SessionRow] {
+	type row = SessionRow
+	return []column[row]{
+		sessionID(func(r *row) string { return r.SessionID }),
+		wall("started_at", "start of the first segment, UTC", func(r *row) time.Time { return r.StartedAt }),
+		wall("ended_at", "NULL while the session runs, or where its process died", func(r *row) time.Time { return r.EndedAt }),
+		text("status", "complete, interrupted, failed (nothing was measured); NULL as ended_at", func(r *row) string { return r.Status }),
+		text("hw_chip", "chip or CPU model", func(r *row) string { return r.HWChip }),
+		text("hw_model", "model of the machine", func(r *row) string { return r.HWModel }),
+		optInt64("cpu_cores", "", func(r *row) *int64 { return r.CPUCores }),
+		optInt64("gpu_cores", "", func(r *row) *int64 { return r.GPUCores }),
+		in("B", optInt64("ram_bytes", "", func(r *row) *int64 { return r.RAMBytes })),
+		text("os_name", "", func(r *row) string { return r.OSName }),
+		text("os_version", "", func(r *row) string { return r.OSVersion }),
+		text("power_mode", "", func(r *row) string { return r.PowerMode }),
+		optBool("on_battery", "", func(r *row) *bool { return r.OnBattery }),
+		text("profile", "named set of defaults", func(r *row) string { return r.Profile }),
+		text("options_json", "the options, without secrets", func(r *row) string { return r.OptionsJSON }),
+		text("label", "", func(r *row) string { return r.Label }),
+		list("tags", "", func(r *row) []string { return r.Tags }),
+		text("note", "", func(r *row) string { return r.Note }),
+	}
+}
+
+func segmentColumns() []column[SegmentRow] {
+	type row = SegmentRow
+	return []column[row]{
+		sessionID(func(r *row) string { return r.SessionID }),
+		int64Col("segment", "one process run of the session", func(r *row) int64 { return r.Segment.Segment }),
+		wall("started_at", "wall time of the clock's origin", func(r *row) time.Time { return r.StartedAt }),
+		text("tool_version", "", func(r *row) string { return r.ToolVersion }),
+		text("boot_id", "", func(r *row) string { return r.BootID }),
+		int64Col("pid", "", func(r *row) int64 { return r.PID }),
+		int64Col("planned_batches", "", func(r *row) int64 { return r.PlannedBatches }),
+	}
+}
+
+func targetColumns() []column[TargetRow] {
+	type row = TargetRow
+	return []column[row]{
+		sessionID(func(r *row) string { return r.SessionID }),
+		int64Col("target_id", "", func(r *row) int64 { return r.TargetID }),
+		text("engine", "", func(r *row) string { return r.Engine }),
+		text("engine_version", "", func(r *row) string { return r.EngineVersion }),
+		text("driver", "the package that measured", func(r *row) string { return r.Driver }),
+		text("endpoint", "URL without user, password and query; NULL in process", func(r *row) string { return r.Endpoint }),
+		text("model_id", "as asked for; a path by its base name", func(r *row) string { return r.ModelID }),
+		text("served_model", "as the server names it", func(r *row) string { return r.ServedModel }),
+		text("model_format", "", func(r *row) string { return r.ModelFormat }),
+		text("model_quantization", "", func(r *row) string { return r.Quantization }),
+		text("placement_sharding", "", func(r *row) string { return r.Sharding }),
+		text("placement_instance_meta", "", func(r *row) string { return r.InstanceMeta }),
+		list("placement_nodes", "", func(r *row) []string { return r.Nodes }),
+		text("instance_id", "", func(r *row) string { return r.InstanceID }),
+		in("s", double("download_duration_s", "", func(r *row) *float64 { return finite(r.DownloadS) })),
+		in("s", double("load_duration_s", "", func(r *row) *float64 { return finite(r.LoadS) })),
+		text("sampling_json", "what was sent, and what the server says it used", func(r *row) string { return r.Sampling }),
+		text("cluster_json", "", func(r *row) string { return r.Cluster }),
+		in("W", double("power_watts", "mean power over the target's own window", func(r *row) *float64 { return r.PowerWatts })),
+		text("power_scope", "", func(r *row) string { return r.PowerScope }),
+	}
+}
+
+func caseColumns() []column[CaseRow] {
+	type row = CaseRow
+	return []column[row]{
+		sessionID(func(r *row) string { return r.SessionID }),
+		int64Col("target_id", "", func(r *row) int64 { return r.TargetID }),
+		int64Col("case_id", "", func(r *row) int64 { return r.CaseID }),
+		in("tok", optInt64("pp", "wanted prompt tokens; NULL for own prompts", func(r *row) *int64 { return r.PP })),
+		in("tok", int64Col("tg", "most tokens to generate", func(r *row) int64 { return r.TG })),
+		in("tok", optInt64("template_head_tokens", "the chat template's part before the prompt", func(r *row) *int64 { return r.TemplateHeadTokens })),
+		int64Col("concurrency", "streams released together", func(r *row) int64 { return r.Concurrency }),
+		text("cache_mode", "cold, prefix", func(r *row) string { return string(r.CacheMode) }),
+		text("cold_method", "how reuse was kept out", func(r *row) string { return r.ColdMethod }),
+		text("eos_ban", "how the end token was kept out", func(r *row) string { return r.EOSBan }),
+		text("prompt_kind", "", func(r *row) string { return r.PromptKind }),
+		text("prompt_source", "how the length is known: tokenizer, calibrated, text", func(r *row) string { return string(r.PromptSource) }),
+		boolean("streaming", "a stream was asked for", func(r *row) bool { return r.Streaming }),
+	}
+}
+
+func chunkColumns() []column[ChunkRow] {
+	type row = ChunkRow
+	return []column[row]{
+		sessionID(func(r *row) string { return r.SessionID }),
+		int64Col("request_id", "", func(r *row) int64 { return r.RequestID }),
+		int64Col("seq", "from 0 within the request", func(r *row) int64 { return r.Seq }),
+		in("ns", int64Col("t_ns", "from the start of the request", func(r *row) int64 { return r.T })),
+		in("B", int64Col("bytes", "length of the event's data", func(r *row) int64 { return int64(r.Bytes) })),
+		low(text("kind", "role, content, reasoning, tool, usage, progress, report", func(r *row) string { return r.Kind.String() })),
+		in("tok", column[row]{Column: Column{Name: "tokens", Type: Int64, Doc: "where the server counts per chunk"}, write: writeChunkTokens}),
+	}
+}
+
+// writeChunkTokens is a column of its own kind, because a pointer for each of
+// millions of chunks would cost more than all the rest of the row.
+func writeChunkTokens(b array.Builder, rows []ChunkRow) {
+	bld := b.(*array.Int64Builder)
+	for i := range rows {
+		if n := rows[i].Tokens; n >= 0 {
+			bld.Append(int64(n))
+		} else {
+			bld.AppendNull()
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package analyze
+
+import (
+	"slices"
+
+	"tokwatt/collect"
+)
+
+// ms is nanoseconds in milliseconds.
+func ms(ns float64) *float64 { return finite(ptr(ns / 1e6)) }
+
+// times fills the columns of time.
+//
+// Our own stamps count from the request's start. They are NULL where the
+// answer was not streamed (one arrival tells nothing of a first token; the
+// total is then the response) and where the output stayed hidden.
+//
+// For Ollama ttft_ms, total_duration_ms and generation_duration_ms are the
+// server's durations, NULL where it leaves them out; our own TTFT stands
+// beside them in ttft_client_ms.
+//
+// total_duration_ms ends with the last output: a count that comes late is not
+// generation.
+func (d *derivation) times() {
+	row, r := d.row, d.r
+	row.ElapsedS = finite(ptr(since(r.EndNS, d.b.StartNS) / 1e9))
+	row.LoadDurationMS = msOf(r.Report.LoadNS)
+	if d.complete() {
+		row.ResponseMS = ms(since(r.EndNS, r.StartNS))
+	}
+	if r.Streamed {
+		d.streamTimes()
+	} else if d.complete() && d.shown() {
+		row.TotalDurationMS = row.ResponseMS
+	}
+	row.TTFTMS = row.TTFTClientMS
+	if d.c.ollama() {
+		row.TTFTMS = msOf(r.Report.PromptEvalNS)
+		row.TotalDurationMS = msOf(r.Report.TotalNS)
+		row.GenerationDurationMS = msOf(r.Report.EvalNS)
+		return
+	}
+	if row.TTFTMS != nil && row.TotalDurationMS != nil {
+		row.GenerationDurationMS = finite(ptr(max(0, *row.TotalDurationMS-*row.TTFTMS)))
+	}
+}
+
+// msOf is a stated duration in milliseconds.
+func msOf(ns *float64) *float64 {
+	if ns = figure(ns); ns == nil {
+		return nil
+	}
+	return ms(*ns)
+}
+
+func (d *derivation) streamTimes() {
+	row, o := d.row, &d.out
+	if len(d.r.Chunks) > 0 && (o.n > 0 || !d.complete()) {
+		row.FirstChunkMS = ms(float64(d.r.Chunks[0].T))
+	}
+	if o.n == 0 {
+		return
+	}
+	row.TTFTClientMS = ms(float64(o.first))
+	row.TotalDurationMS = ms(float64(o.last))
+	if o.firstText != nil {
+		row.FirstTextMS = ms(float64(*o.firstText))
+	}
+	if gaps := outputGaps(d.r.Chunks, o.n); len(gaps) > 0 {
+		slices.Sort(gaps)
+		s := Sample{gaps}
+		row.ITLP50MS = s.Median()
+		row.ITLP99MS = s.Percentile(99)
+		row.ITLMaxMS = &gaps[len(gaps)-1]
+	}
+}
+
+// outputGaps is the time between neighbouring output arrivals in ms, for n of
+// them. Where chunks carry several tokens these are gaps between chunks.
+func outputGaps(chunks []collect.Chunk, n int64) []float64 {
+	gaps := make([]float64, 0, n)
+	var prev *int64
+	for i := range chunks {
+		c := &chunks[i]
+		if !c.Kind.Output() {
+			continue
+		}
+		if prev != nil {
+			gaps = append(gaps, since(c.T, *prev)/1e6)
+		}
+		prev = &c.T
+	}
+	return gaps
+}
+
+// spanS is the time from the first output to the last in seconds, nil where
+// there is none.
+func (d *derivation) spanS() *float64 {
+	if !d.r.Streamed || d.out.n == 0 {
+		return nil
+	}
+	return ptr(since(d.out.last, d.out.first) / 1e9)
+}
