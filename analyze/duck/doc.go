@@ -1,0 +1,27 @@
+// Package duck asks SQL of exported sessions: DuckDB over the Parquet files
+// that package analyze writes, with the views that tokwatt's own tables and
+// plots are made from. It reads nothing but Parquet, so one machine's store
+// and a fleet's dataset are asked the same way.
+//
+// Open makes a session in four steps:
+//
+//  1. an in-memory database (driver_cgo.go, the only file that knows the
+//     driver; a build without cgo has driver_nocgo.go and ErrUnavailable);
+//  2. one loader a table, ROOT/table=T/host=H/date=D/*.parquet, with the
+//     columns of analyze's schema whichever files are there (loader.go);
+//  3. the views, plain text in views/*.sql, in the subset of SQL that Spark
+//     reads too (views.go);
+//  4. the lock: no file outside the roots, no network, no extension, no
+//     setting can be changed afterwards (lock.go).
+//
+// Query runs a user's statement. Before DuckDB prepares it, its parse tree is
+// checked (gate.go): one statement, a SELECT or an EXPLAIN of one, and no
+// table function but those known to only read. The gate and the lock are two
+// fences: the lock alone would let COPY write below the roots, the gate alone
+// would rest on a list. Summaries reads the view summary into analyze.Summary.
+//
+// A result is held in DuckDB's memory until its Rows are closed; reading it
+// row by row costs no second copy. A DB has one connection and serves one
+// goroutine at a time. Sums and means of doubles differ in the last digits
+// from run to run unless Options.Threads is 1.
+package duck

@@ -1,0 +1,112 @@
+package duck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// ErrUnavailable is what a build without cgo says: DuckDB is C++.
+var ErrUnavailable = errors.New("this build of tokwatt has no SQL engine: build it with cgo (CGO_ENABLED=1 and a C compiler), " +
+	"or archive the sessions and ask the dataset from a build that has it; collect, list, show and archive work without")
+
+// Options say what a DB reads and what it may use.
+type Options struct {
+	Roots       []string // dataset folders; together they are one dataset. A root that does not exist holds nothing
+	MemoryLimit int64    // bytes; 0: four fifths of the machine's memory
+	Threads     int      // 0: one a core; 1 makes sums of doubles reproducible
+}
+
+// Validate reports all faults of the options at once.
+func (o Options) Validate() error {
+	var errs []error
+	if len(o.Roots) == 0 {
+		errs = append(errs, errors.New("no dataset folder to read: name at least one"))
+	}
+	if o.MemoryLimit < 0 {
+		errs = append(errs, fmt.Errorf("a memory limit of %d bytes is not possible: give 0 or more", o.MemoryLimit))
+	}
+	if o.Threads < 0 {
+		errs = append(errs, fmt.Errorf("%d threads are not possible: give 0 or more", o.Threads))
+	}
+	return errors.Join(errs...)
+}
+
+// DB is a locked SQL session over datasets. It must be closed.
+type DB struct {
+	conn    *connection
+	roots   []string // as SQL sees them
+	scratch string   // a folder of this session alone: spilled data, results on their way out
+}
+
+// Open makes a session over the datasets, with all views. The files it reads
+// are those that match when a query runs; a table that has no file at all is
+// empty, with its columns.
+func Open(ctx context.Context, o Options) (*DB, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if !Available {
+		return nil, ErrUnavailable
+	}
+	scratch, err := os.MkdirTemp("", "tokwatt-sql-")
+	if err != nil {
+		return nil, fmt.Errorf("no temporary folder for SQL: %w; set TMPDIR to a folder that can be written", err)
+	}
+	db := &DB{scratch: scratch}
+	if err := db.open(ctx, o); err != nil {
+		return nil, errors.Join(fmt.Errorf("SQL session not opened: %w", err), db.Close())
+	}
+	return db, nil
+}
+
+func (db *DB) open(ctx context.Context, o Options) error {
+	var err error
+	if db.roots, err = sqlRoots(o.Roots, db.scratch); err != nil {
+		return err
+	}
+	if db.conn, err = connect(ctx); err != nil {
+		return err
+	}
+	if err := db.configure(ctx, o); err != nil {
+		return err
+	}
+	if err := db.createViews(ctx); err != nil {
+		return err
+	}
+	return db.lock(ctx)
+}
+
+// Close ends the session and removes its temporary files.
+func (db *DB) Close() error {
+	var err error
+	if db.conn != nil {
+		err = db.conn.close()
+		db.conn = nil
+	}
+	return errors.Join(err, os.RemoveAll(db.scratch))
+}
+
+// sqlRoots gives the roots as absolute paths. DuckDB reads *, ?, [ and \ in a
+// path as a pattern and key=value as a partition, with no way to escape them:
+// a root whose own path has one is reached through a link in scratch.
+func sqlRoots(roots []string, scratch string) ([]string, error) {
+	out := make([]string, len(roots))
+	for i, root := range roots {
+		abs, err := filepath.Abs(root)
+		if err != nil {
+			return nil, fmt.Errorf("dataset folder %s not found: %w", root, err)
+		}
+		if hasPattern(abs) {
+			link := filepath.Join(scratch, fmt.Sprintf("root%d", i))
+			if err := os.Symlink(abs, link); err != nil {
+				return nil, fmt.Errorf("dataset folder %s not readable by SQL: %w; move it to a path without * ? [ ] = \\", root, err)
+			}
+			abs = link
+		}
+		out[i] = filepath.ToSlash(abs)
+	}
+	return out, nil
+}

@@ -1,0 +1,115 @@
+package duck
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"tokwatt/analyze"
+)
+
+// sqlTypes are DuckDB's words for the column types.
+var sqlTypes = map[analyze.ColumnType]string{
+	analyze.Int64:     "bigint",
+	analyze.Double:    "double",
+	analyze.Bool:      "boolean",
+	analyze.String:    "varchar",
+	analyze.Strings:   "varchar[]",
+	analyze.Timestamp: "timestamp with time zone",
+}
+
+// emptyTable declares a table without rows. It gives a table without files its
+// columns, and a table whose files are all of an older schema the newer ones.
+func emptyTable(t analyze.Table) string {
+	return "select " + strings.Join(typedColumns(t), ", ") + " where false"
+}
+
+// typedColumns are a table's columns as typed NULLs, the partition columns
+// behind session_id.
+func typedColumns(t analyze.Table) []string {
+	typed := func(name, sqlType string) string { return fmt.Sprintf("cast(null as %s) as %s", sqlType, name) }
+	var cols []string
+	for _, c := range t.Columns {
+		cols = append(cols, typed(c.Name, sqlTypes[c.Type]))
+		if c.Name == "session_id" {
+			cols = append(cols, typed("host", "varchar"), typed("date", "date"))
+		}
+	}
+	return cols
+}
+
+// columnNames are the names of typedColumns.
+func columnNames(t analyze.Table) []string {
+	var names []string
+	for _, c := range t.Columns {
+		names = append(names, c.Name)
+		if c.Name == "session_id" {
+			names = append(names, "host", "date")
+		}
+	}
+	return names
+}
+
+// loader selects a table's rows from its files. host is declared a string:
+// from folders host=007 and host=12 DuckDB would make the numbers 7 and 12.
+// Files are joined by column name, for they may be of several schema versions.
+func loader(t analyze.Table, globs []string) string {
+	if len(globs) == 0 {
+		return emptyTable(t)
+	}
+	quoted := make([]string, len(globs))
+	for i, g := range globs {
+		quoted[i] = quote(g)
+	}
+	return fmt.Sprintf(`select %s from (%s union all by name select * from read_parquet([%s],
+		hive_partitioning = true, union_by_name = true, hive_types = {'host': varchar, 'date': date}))`,
+		strings.Join(columnNames(t), ", "), emptyTable(t), strings.Join(quoted, ", "))
+}
+
+// globs are the patterns of a table's files, one for each root that has any:
+// DuckDB takes a pattern without a match for a mistake.
+func (db *DB) globs(table string) []string {
+	var out []string
+	for _, root := range db.roots {
+		if hasFiles(filepath.Join(root, "table="+table)) {
+			out = append(out, root+"/table="+table+"/*/*/*.parquet")
+		}
+	}
+	return out
+}
+
+// hasFiles reports whether there is a Parquet file two folders below dir. It
+// follows links, as DuckDB does.
+func hasFiles(dir string) bool {
+	found := false
+	tree := os.DirFS(dir)
+	for _, host := range subfolders(tree, ".") {
+		for _, date := range subfolders(tree, host) {
+			files, _ := fs.Glob(tree, date+"/*.parquet")
+			if found = found || len(files) > 0; found {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func subfolders(tree fs.FS, dir string) []string {
+	entries, _ := fs.ReadDir(tree, dir)
+	var out []string
+	for _, e := range entries {
+		out = append(out, filepath.ToSlash(filepath.Join(dir, e.Name())))
+	}
+	return out
+}
+
+func hasPattern(path string) bool { return strings.ContainsAny(path, `*?[]\=`) }
+
+// createView replaces a temporary view. It names the view without quotes: all
+// names here are ours.
+func (db *DB) createView(ctx context.Context, name, query string) error {
+	return db.conn.exec(ctx, "create or replace temp view "+name+" as "+query)
+}

@@ -1,0 +1,82 @@
+package duck
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Error is a fault in a user's SQL, as opposed to one of the machine or the
+// dataset.
+type Error struct {
+	Message string // one sentence
+}
+
+// Error is the message, led by the word query.
+func (e *Error) Error() string { return "query: " + e.Message }
+
+// sqlError makes one sentence of DuckDB's message. A cancelled query keeps its
+// context's error.
+func sqlError(err error) error {
+	for _, cause := range []error{context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, cause) {
+			return &cancelledError{cause}
+		}
+	}
+	if errors.Is(err, errNotReading) {
+		return &Error{Message: errNotReading.Error()}
+	}
+	return &Error{Message: shorten(err.Error())}
+}
+
+type cancelledError struct{ cause error }
+
+func (e *cancelledError) Error() string { return "query: stopped before it ended" }
+func (e *cancelledError) Unwrap() error { return e.cause }
+
+const longestMessage = 400
+
+// shorten takes from a message of DuckDB its class, the quoted line of SQL and
+// the line breaks, and keeps the names it proposes.
+func shorten(msg string) string {
+	for _, tail := range []string{"\n\nLINE ", "\nLINE ", "\n\tCandidate functions", "\n\nStack Trace", "\nStack Trace"} {
+		msg, _, _ = strings.Cut(msg, tail)
+	}
+	if class, rest, found := strings.Cut(msg, " Error: "); found && len(strings.Fields(class)) <= 3 {
+		msg = rest
+	}
+	if path, found := outsideFile(msg); found {
+		return path + " is not part of the dataset: queries read the exported tables only"
+	}
+	msg = strings.NewReplacer("!\n", "; ", ".\n", "; ", "\n", "; ", "Either add", "either add", "Did you mean", "did you mean",
+		"Candidate bindings:", "candidates:", "\t", "").Replace(strings.TrimSpace(msg))
+	msg = strings.Join(strings.Fields(strings.TrimRight(msg, "!;. ")), " ")
+	if utf8.RuneCountInString(msg) > longestMessage {
+		msg = string([]rune(msg)[:longestMessage]) + "…"
+	}
+	return lowerFirst(msg)
+}
+
+// outsideFile recognizes the lock's refusal and gives the path.
+func outsideFile(msg string) (string, bool) {
+	if !strings.Contains(msg, "disabled by configuration") {
+		return "", false
+	}
+	_, rest, found := strings.Cut(msg, `"`)
+	path, _, closed := strings.Cut(rest, `"`)
+	if !found || !closed {
+		return "that file", true
+	}
+	return path, true
+}
+
+func lowerFirst(s string) string {
+	r, size := utf8.DecodeRuneInString(s)
+	next, _ := utf8.DecodeRuneInString(s[size:])
+	if unicode.IsUpper(next) { // an acronym or keyword
+		return s
+	}
+	return string(unicode.ToLower(r)) + s[size:]
+}

@@ -1,0 +1,187 @@
+package duck
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"tokwatt/analyze"
+)
+
+// SummaryFilter says which summaries are wanted.
+type SummaryFilter struct {
+	Sessions []string // whole ids; none: all sessions
+	Points   bool     // fill Stat.Points
+}
+
+// Sessions lists the ids of all sessions, oldest first.
+func (db *DB) Sessions(ctx context.Context) ([]string, error) {
+	var ids []string
+	err := db.each(ctx, func(row []any) {
+		id, _ := row[0].(string)
+		ids = append(ids, id)
+	}, "select session_id from sessions order by session_id")
+	return ids, err
+}
+
+// Summaries reads the view summary: one Summary a target, case and kind of
+// prefix-cache hit, in the order of session, target, case and kind.
+func (db *DB) Summaries(ctx context.Context, f SummaryFilter) ([]analyze.Summary, error) {
+	where, args, err := db.sessionFilter(ctx, f.Sessions)
+	if err != nil || where == "" {
+		return nil, err
+	}
+	var out []analyze.Summary
+	rows, err := db.run(ctx, "select * from summary where "+where+
+		" order by session_id, host, target_id, case_id, prefix_cache_hit nulls first", args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	names := rows.Names()
+	for row, err := range rows.All() {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, newSummary(names, row))
+	}
+	if f.Points {
+		err = db.addPoints(ctx, out, where, args)
+	}
+	return out, err
+}
+
+// sessionFilter makes the condition that picks sessions by id. It names their
+// hosts and dates too: these alone keep the other sessions' files closed. It
+// is empty where there is no such session.
+func (db *DB) sessionFilter(ctx context.Context, ids []string) (string, []any, error) {
+	if len(ids) == 0 {
+		return "true", nil, nil
+	}
+	args := make([]any, len(ids))
+	for i, id := range ids {
+		args[i] = id
+	}
+	in := "session_id in (?" + strings.Repeat(", ?", len(ids)-1) + ")"
+	var places []string
+	err := db.each(ctx, func(row []any) {
+		places = append(places, fmt.Sprintf("host = %s and date = date '%s'", quote(row[0].(string)), row[1]))
+	}, "select distinct host, date from sessions where "+in, args...)
+	if err != nil || len(places) == 0 {
+		return "", nil, err
+	}
+	return in + " and (" + strings.Join(places, " or ") + ")", args, nil
+}
+
+// each runs one of our own queries and hands on its rows.
+func (db *DB) each(ctx context.Context, do func(row []any), sql string, args ...any) error {
+	rows, err := db.run(ctx, sql, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for row, err := range rows.All() {
+		if err != nil {
+			return err
+		}
+		do(row)
+	}
+	return nil
+}
+
+// addPoints fills the batch medians, in order of time, into summaries.
+func (db *DB) addPoints(ctx context.Context, summaries []analyze.Summary, where string, args []any) error {
+	byGroup := make(map[group]map[string]analyze.Stat, len(summaries))
+	for _, s := range summaries {
+		byGroup[group{s.SessionID, s.Host, s.TargetID, s.CaseID, s.PrefixCacheHit}] = s.Stats
+	}
+	return db.each(ctx, func(row []any) {
+		r := record{row: row}
+		g := group{r.text(), r.text(), r.integer(), r.integer(), r.text()}
+		metric, median := r.text(), r.double()
+		if stats, ok := byGroup[g]; ok && median != nil {
+			s := stats[metric]
+			s.Points = append(s.Points, *median)
+			stats[metric] = s
+		}
+	}, "select session_id, host, target_id, case_id, prefix_cache_hit, metric, median from batch_medians where "+where+
+		" order by batch_id", args...)
+}
+
+type group struct {
+	session, host string
+	target, case_ int64
+	hit           string
+}
+
+// newSummary reads a row of the view by its column names.
+func newSummary(names []string, row []any) analyze.Summary {
+	r := record{names: make(map[string]int, len(names)), row: row}
+	for i, name := range names {
+		r.names[name] = i
+	}
+	s := analyze.Summary{
+		SessionID: r.at("session_id").text(), Host: r.at("host").text(), Date: r.at("date").text(),
+		Engine: r.at("engine").text(), EngineVersion: r.at("engine_version").text(),
+		ModelID: r.at("model_id").text(), Quantization: r.at("model_quantization").text(),
+		TargetID: r.at("target_id").integer(), CaseID: r.at("case_id").integer(),
+		PP: r.at("pp").optInteger(), TG: r.at("tg").integer(), Concurrency: r.at("concurrency").integer(),
+		CacheMode: r.at("cache_mode").text(), PromptKind: r.at("prompt_kind").text(),
+		PromptSource: r.at("prompt_source").text(), PrefixCacheHit: r.at("prefix_cache_hit").text(),
+		NBatches: r.at("n_batches").integer(), NOK: r.at("n_ok").integer(), NFailed: r.at("n_failed").integer(),
+		NInvalid: r.at("n_invalid").integer(), NCacheHit: r.at("n_cache_hit").integer(),
+		NEstimated: r.at("n_estimated").integer(), NImplausible: r.at("n_implausible").integer(),
+		CV: r.at("cv").double(), Stability: r.at("stability").text(),
+		Stats: make(map[string]analyze.Stat),
+	}
+	for _, m := range analyze.Metrics() {
+		figure := func(name string) *float64 { return r.at(m.Name + "_" + name).double() }
+		s.Stats[m.Name] = analyze.Stat{
+			N: r.at(m.Name + "_n").integer(), Median: figure("median"), Lo: figure("lo"), Hi: figure("hi"),
+			Coverage: figure("coverage"), Mean: figure("mean"), SD: figure("sd"), P90: figure("p90"), P99: figure("p99"),
+		}
+	}
+	return s
+}
+
+// record reads the plain values of a row, from left to right or by name.
+type record struct {
+	names map[string]int
+	row   []any
+	next  int
+}
+
+func (r *record) at(name string) *record {
+	r.next = r.names[name]
+	return r
+}
+
+func (r *record) value() any {
+	v := r.row[r.next]
+	r.next++
+	return v
+}
+
+func (r *record) text() string {
+	s, _ := r.value().(string)
+	return s
+}
+
+func (r *record) integer() int64 {
+	n, _ := r.value().(int64)
+	return n
+}
+
+func (r *record) optInteger() *int64 {
+	if n, ok := r.value().(int64); ok {
+		return &n
+	}
+	return nil
+}
+
+func (r *record) double() *float64 {
+	if f, ok := r.value().(float64); ok {
+		return &f
+	}
+	return nil
+}

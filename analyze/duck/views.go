@@ -1,0 +1,72 @@
+package duck
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"strings"
+
+	"tokwatt/analyze"
+)
+
+//go:embed views/*.sql
+var viewFiles embed.FS
+
+// viewNames are the views in the order in which they build on each other; each
+// is the file views/NAME.sql.
+func viewNames() []string {
+	return []string{"runs", "stat_rows", "metric_values", "batch_medians", "summary_long", "summary"}
+}
+
+// ViewSQL is the text of a view, as Spark SQL takes it too.
+func ViewSQL(name string) (string, error) {
+	text, err := viewFiles.ReadFile("views/" + name + ".sql")
+	if err != nil {
+		return "", fmt.Errorf("there is no view %s: the views are %s", name, strings.Join(viewNames(), ", "))
+	}
+	return string(text), nil
+}
+
+// createViews makes the loaders and the views over them. DuckDB opens every
+// file below a view when the view is made, so the views are made over empty
+// tables, and the loaders put in their place afterwards: each footer is read
+// once here, not once for each view above it.
+func (db *DB) createViews(ctx context.Context) error {
+	tables := analyze.Tables()
+	for _, t := range tables {
+		if err := db.createView(ctx, t.Name, emptyTable(t)); err != nil {
+			return fmt.Errorf("table %s: %w", t.Name, err)
+		}
+	}
+	for _, name := range viewNames() {
+		text, err := ViewSQL(name)
+		if err != nil {
+			return err
+		}
+		if err := db.execAll(ctx, statements(text)); err != nil {
+			return fmt.Errorf("view %s: %w", name, err)
+		}
+	}
+	for _, t := range tables {
+		globs := db.globs(t.Name)
+		if len(globs) == 0 {
+			continue
+		}
+		if err := db.createView(ctx, t.Name, loader(t, globs)); err != nil {
+			return fmt.Errorf("the files of table %s cannot be read: %w", t.Name, err)
+		}
+	}
+	return nil
+}
+
+// statements splits a view file. Our files have no semicolon in a comment or
+// literal, so that every tool can split them.
+func statements(text string) []string {
+	var out []string
+	for _, s := range strings.Split(text, ";") {
+		if strings.TrimSpace(s) != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -1,0 +1,36 @@
+-- runs: every measured request, warm-ups left out, with what it belongs to on
+-- the same row: session, target, case and batch.
+--
+-- host and date are in every join. They are the folders of the dataset, so a
+-- filter on them decides which files are opened at all.
+--
+-- Figures of a batch (agg_wall_tps, energy_j, ...) are not here: on the row of
+-- each request they would be counted once a request. They are in batches.
+create or replace temp view runs as
+select r.session_id, r.host, r.date,
+       -- session
+       s.started_at, s.ended_at, s.status as session_status, s.hw_chip, s.hw_model, s.cpu_cores, s.gpu_cores,
+       s.ram_bytes, s.os_name, s.os_version, s.power_mode, s.on_battery, s.profile, s.label, s.tags, s.note,
+       -- target
+       t.target_id, t.engine, t.engine_version, t.driver, t.endpoint, t.model_id, t.model_format, t.model_quantization,
+       t.placement_sharding, t.placement_instance_meta, t.placement_nodes, t.instance_id,
+       -- case
+       c.case_id, c.pp, c.tg, c.template_head_tokens, c.concurrency, c.cache_mode, c.cold_method, c.eos_ban,
+       c.prompt_kind, c.prompt_source, c.streaming,
+       -- batch
+       b.batch_id, b.repeat_index, b.client_cpu_pct, b.speed_limit_pct, b.throttled, b.flags as batch_flags,
+       -- request
+       r.request_id, r.segment, r.start_ns, r.end_ns, r.concurrent_index, r.status, r.error_kind, r.error, r.http_status,
+       r.retry_after_s, r.served_model, r.flags, r.pp_tokens, r.prompt_tokens, r.tokens_generated, r.tokens_source,
+       r.reasoning_tokens, r.cached_tokens, r.prefix_cache_hit, r.in_stats, r.in_cold_stats, r.in_prefill_stats,
+       r.ttft_ms, r.ttft_client_ms, r.first_chunk_ms, r.first_text_ms, r.total_duration_ms, r.response_ms,
+       r.generation_duration_ms, r.load_duration_ms, r.prompt_tps, r.prompt_tps_source, r.generation_tps,
+       r.generation_tps_source, r.generation_tps_client, r.generation_tps_server, r.decode_tps, r.tok_per_sec,
+       r.elapsed_s, r.itl_p50_ms, r.itl_p99_ms, r.itl_max_ms, r.chunks, r.peak_memory_bytes, r.finish_reason,
+       r.output_text_preview, r.server_json
+from requests r
+join batches b on b.host = r.host and b.date = r.date and b.session_id = r.session_id and b.batch_id = r.batch_id
+join cases c on c.host = b.host and c.date = b.date and c.session_id = b.session_id and c.case_id = b.case_id
+join targets t on t.host = c.host and t.date = c.date and t.session_id = c.session_id and t.target_id = c.target_id
+join sessions s on s.host = r.host and s.date = r.date and s.session_id = r.session_id
+where not coalesce(b.warmup, false);
