@@ -38,8 +38,7 @@ func (s *Stream) Scope(f func() *Array) *Array {
 			kept = append(kept, a)
 			continue
 		}
-		s.free[len(a.data)] = append(s.free[len(a.data)], a.data)
-		a.data = nil // a use after this is found at once
+		s.recycle(a)
 	}
 	s.made = kept
 	return result
@@ -61,4 +60,22 @@ func (s *Stream) array(rows, cols int) *Array {
 	}
 	s.made = append(s.made, a)
 	return a
+}
+
+// Free frees a temporary before its scope ends.
+func (s *Stream) Free(a *Array) {
+	for i := len(s.made) - 1; i >= 0; i-- {
+		if s.made[i] == a {
+			s.made = append(s.made[:i], s.made[i+1:]...)
+			s.recycle(a)
+			return
+		}
+	}
+	panic("mlx: free of an array that is not a temporary of the stream")
+}
+
+// recycle takes the array's memory, so that a use after this is found at once.
+func (s *Stream) recycle(a *Array) {
+	s.free[len(a.data)] = append(s.free[len(a.data)], a.data)
+	a.data = nil
 }

@@ -1,0 +1,249 @@
+package model
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Config is what a model is, in the words of its config.json.
+type Config struct {
+	ModelType     string // "llama"
+	Hidden        int    // hidden_size
+	Layers        int    // num_hidden_layers
+	Intermediate  int    // intermediate_size
+	Heads         int    // num_attention_heads
+	KVHeads       int    // num_key_value_heads
+	HeadDim       int    // head_dim
+	Vocab         int    // vocab_size
+	MaxPositions  int    // max_position_embeddings; 0: no limit is given
+	NormEps       float64
+	Rope          Rope
+	Tied          bool // tie_word_embeddings: the output layer is the embedding
+	AttentionBias bool
+	MLPBias       bool
+	EOS           []int32 // token ids that end an answer
+	ByteTokenizer bool    // the vocabulary starts with that of tokenizer.go
+}
+
+// UnknownTypeError says that an architecture is not one of ours.
+type UnknownTypeError struct {
+	ModelType string // as config.json has it
+}
+
+func (e *UnknownTypeError) Error() string {
+	return fmt.Sprintf("the reference engine does not know model_type %q: it has llama; measure this model through a server with --url", e.ModelType)
+}
+
+// byteTokenizerName is the value of tokwatt_tokenizer in folders that tokwatt
+// wrote. Other programs ignore the key.
+const byteTokenizerName = "bytes"
+
+// configFile is config.json as far as it is read or written. A nil field is
+// absent.
+type configFile struct {
+	Architectures []string  `json:"architectures,omitempty"`
+	ModelType     string    `json:"model_type"`
+	Hidden        int       `json:"hidden_size"`
+	Layers        int       `json:"num_hidden_layers"`
+	Intermediate  int       `json:"intermediate_size"`
+	Heads         int       `json:"num_attention_heads"`
+	KVHeads       *int      `json:"num_key_value_heads,omitempty"`
+	HeadDim       *int      `json:"head_dim,omitempty"`
+	Vocab         int       `json:"vocab_size"`
+	MaxPositions  int       `json:"max_position_embeddings,omitempty"`
+	NormEps       *float64  `json:"rms_norm_eps"`
+	Theta         *float64  `json:"rope_theta,omitempty"`
+	Traditional   bool      `json:"rope_traditional,omitempty"`
+	Scaling       *ropeFile `json:"rope_scaling,omitempty"`
+	Parameters    *ropeFile `json:"rope_parameters,omitempty"`
+	Tied          *bool     `json:"tie_word_embeddings,omitempty"`
+	AttentionBias bool      `json:"attention_bias"`
+	MLPBias       bool      `json:"mlp_bias"`
+	Act           string    `json:"hidden_act,omitempty"`
+	LayerTypes    []string  `json:"layer_types,omitempty"`
+	EOS           eosIDs    `json:"eos_token_id,omitempty"`
+	DType         string    `json:"torch_dtype,omitempty"`
+	Tokenizer     string    `json:"tokwatt_tokenizer,omitempty"`
+
+	Quantization       json.RawMessage `json:"quantization,omitempty"`
+	QuantizationConfig json.RawMessage `json:"quantization_config,omitempty"`
+}
+
+// eosIDs is one id or a list of them.
+type eosIDs []int32
+
+func (e *eosIDs) UnmarshalJSON(b []byte) error {
+	if b[0] == '[' {
+		return json.Unmarshal(b, (*[]int32)(e))
+	}
+	var one *int32
+	if err := json.Unmarshal(b, &one); err != nil {
+		return err
+	}
+	*e = nil
+	if one != nil {
+		*e = []int32{*one}
+	}
+	return nil
+}
+
+// ParseConfig reads a config.json. Absent fields have the defaults of mlx_lm.
+func ParseConfig(text []byte) (Config, error) {
+	var f configFile
+	if err := json.Unmarshal(text, &f); err != nil {
+		return Config{}, fmt.Errorf("config.json can't be read: %w", err)
+	}
+	if f.ModelType != "llama" {
+		return Config{}, &UnknownTypeError{ModelType: f.ModelType}
+	}
+	rope, err := f.rope()
+	if err != nil {
+		return Config{}, err
+	}
+	if f.Heads < 1 {
+		return Config{}, errors.New("config.json: num_attention_heads must be at least 1")
+	}
+	c := Config{
+		ModelType: f.ModelType, Hidden: f.Hidden, Layers: f.Layers, Intermediate: f.Intermediate,
+		Heads: f.Heads, KVHeads: or(f.KVHeads, f.Heads), HeadDim: or(f.HeadDim, f.Hidden/f.Heads),
+		Vocab: f.Vocab, MaxPositions: f.MaxPositions, NormEps: or(f.NormEps, 1e-6),
+		Rope: rope, Tied: or(f.Tied, true), AttentionBias: f.AttentionBias, MLPBias: f.MLPBias,
+		EOS: f.EOS, ByteTokenizer: f.Tokenizer == byteTokenizerName,
+	}
+	return c, errors.Join(f.refuse(), c.validate())
+}
+
+// refuse names what the file asks for and nobody here can do.
+func (f *configFile) refuse() error {
+	if isSet(f.Quantization) || isSet(f.QuantizationConfig) {
+		return errQuantized
+	}
+	if f.Act != "" && f.Act != "silu" {
+		return fmt.Errorf("config.json: hidden_act %q is not known: the reference engine has silu", f.Act)
+	}
+	for _, kind := range f.LayerTypes {
+		if kind != "full_attention" {
+			return fmt.Errorf("config.json: layers of type %q are not known: the reference engine has full_attention", kind)
+		}
+	}
+	return nil
+}
+
+var errQuantized = errors.New("the folder is quantized, and the reference engine reads f32, f16 and bf16 weights only: take an unquantized folder, or a server with --url")
+
+func isSet(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+// validate reports sizes that make no model. The bounds keep every product of
+// two sizes far from overflow.
+func (c Config) validate() error {
+	var errs []error
+	for _, f := range []struct {
+		name    string
+		n, most int
+	}{
+		{"hidden_size", c.Hidden, 1 << 20}, {"num_hidden_layers", c.Layers, 1 << 12},
+		{"intermediate_size", c.Intermediate, 1 << 22}, {"num_attention_heads", c.Heads, 1 << 14},
+		{"num_key_value_heads", c.KVHeads, 1 << 14}, {"head_dim", c.HeadDim, 1 << 14}, {"vocab_size", c.Vocab, 1 << 24},
+	} {
+		if f.n < 1 || f.n > f.most {
+			errs = append(errs, fmt.Errorf("config.json: %s is %d, must be 1 to %d", f.name, f.n, f.most))
+		}
+	}
+	if errs != nil {
+		return errors.Join(errs...)
+	}
+	if c.Heads%c.KVHeads != 0 {
+		errs = append(errs, fmt.Errorf("config.json: %d heads can't share %d key-value heads evenly", c.Heads, c.KVHeads))
+	}
+	if c.HeadDim%2 != 0 {
+		errs = append(errs, fmt.Errorf("config.json: head_dim is %d, must be even", c.HeadDim))
+	}
+	if !(c.NormEps >= 0 && c.NormEps < 1) {
+		errs = append(errs, fmt.Errorf("config.json: rms_norm_eps is %g, must be 0 to 1", c.NormEps))
+	}
+	for _, id := range c.EOS {
+		if id < 0 || int(id) >= c.Vocab {
+			errs = append(errs, fmt.Errorf("config.json: eos_token_id %d is outside the vocabulary of %d", id, c.Vocab))
+		}
+	}
+	if c.ByteTokenizer && c.Vocab < ByteVocab {
+		errs = append(errs, fmt.Errorf("config.json: vocab_size is %d, too few for the byte tokenizer's %d", c.Vocab, ByteVocab))
+	}
+	return errors.Join(errs...)
+}
+
+// marshal is the config as a config.json that mlx_lm and transformers load.
+func (c Config) marshal() ([]byte, error) {
+	f := configFile{
+		Architectures: []string{"LlamaForCausalLM"}, ModelType: c.ModelType,
+		Hidden: c.Hidden, Layers: c.Layers, Intermediate: c.Intermediate,
+		Heads: c.Heads, KVHeads: &c.KVHeads, HeadDim: &c.HeadDim, Vocab: c.Vocab,
+		MaxPositions: c.MaxPositions, NormEps: &c.NormEps, Theta: &c.Rope.Theta, Traditional: c.Rope.Traditional,
+		Scaling: c.Rope.file(), Tied: &c.Tied, AttentionBias: c.AttentionBias, MLPBias: c.MLPBias,
+		Act: "silu", EOS: c.EOS, DType: "float32",
+	}
+	if c.ByteTokenizer {
+		f.Tokenizer = byteTokenizerName
+	}
+	return json.MarshalIndent(f, "", "  ")
+}
+
+// TensorSpec is a weight that a model needs.
+type TensorSpec struct {
+	Name  string
+	Shape []int // one size for a vector, two for a matrix: outputs × inputs
+}
+
+// Tensors lists the weights of the model, in the order of a forward pass.
+func (c Config) Tensors() []TensorSpec {
+	q, kv := c.Heads*c.HeadDim, c.KVHeads*c.HeadDim
+	var out []TensorSpec
+	add := func(name string, shape ...int) { out = append(out, TensorSpec{name, shape}) }
+	linear := func(name string, outputs, inputs int, bias bool) {
+		add(name+".weight", outputs, inputs)
+		if bias {
+			add(name+".bias", outputs)
+		}
+	}
+	add("model.embed_tokens.weight", c.Vocab, c.Hidden)
+	for i := range c.Layers {
+		p := layerPrefix(i)
+		add(p+"input_layernorm.weight", c.Hidden)
+		linear(p+"self_attn.q_proj", q, c.Hidden, c.AttentionBias)
+		linear(p+"self_attn.k_proj", kv, c.Hidden, c.AttentionBias)
+		linear(p+"self_attn.v_proj", kv, c.Hidden, c.AttentionBias)
+		linear(p+"self_attn.o_proj", c.Hidden, q, c.AttentionBias)
+		add(p+"post_attention_layernorm.weight", c.Hidden)
+		linear(p+"mlp.gate_proj", c.Intermediate, c.Hidden, c.MLPBias)
+		linear(p+"mlp.up_proj", c.Intermediate, c.Hidden, c.MLPBias)
+		linear(p+"mlp.down_proj", c.Hidden, c.Intermediate, c.MLPBias)
+	}
+	add("model.norm.weight", c.Hidden)
+	if !c.Tied {
+		add("lm_head.weight", c.Vocab, c.Hidden)
+	}
+	return out
+}
+
+// elements is the number of elements of the tensor.
+func (t TensorSpec) elements() int {
+	n := 1
+	for _, d := range t.Shape {
+		n *= d
+	}
+	return n
+}
+
+// isNorm reports whether the tensor scales a norm.
+func (t TensorSpec) isNorm() bool { return strings.HasSuffix(t.Name, "norm.weight") }
+
+func layerPrefix(i int) string { return fmt.Sprintf("model.layers.%d.", i) }
+
+func or[T any](p *T, def T) T {
+	if p == nil {
+		return def
+	}
+	return *p
+}

@@ -1,0 +1,256 @@
+package model
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tokwatt/mlx"
+)
+
+// small is a model with everything that the tests turn: three query heads a KV
+// head, biases, llama3 rope.
+func small() Config {
+	c := Shapes()[0].Config
+	c.Hidden, c.Layers, c.Intermediate, c.Heads, c.KVHeads, c.HeadDim = 48, 3, 80, 6, 2, 16
+	c.AttentionBias, c.MLPBias = true, true
+	c.Rope = Rope{Theta: 500, Scaling: RopeLlama3, Factor: 8, LowFreq: 1, HighFreq: 4, OldPosition: 32}
+	return c
+}
+
+func build(t testing.TB, c Config, seed uint64) *Model {
+	t.Helper()
+	m, err := Synthetic(Shape{"test", c}, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func tokens(seed uint64, n int) []int32 {
+	r := rand.New(rand.NewPCG(seed, 9))
+	ids := make([]int32, n)
+	for i := range ids {
+		ids[i] = r.Int32N(256)
+	}
+	return ids
+}
+
+// logits runs ids in chunks of the given lengths, one stream, and returns the
+// logits of each token.
+func logits(m *Model, ids []int32, chunks ...int) [][]float32 {
+	s, cache := mlx.NewStream(), m.NewCache(1, len(ids))
+	var out [][]float32
+	for _, n := range chunks {
+		l := m.Logits(s, m.Forward(s, ids[:n], cache))
+		for i := range n {
+			out = append(out, slices.Clone(l.Row(i)))
+		}
+		ids = ids[n:]
+	}
+	return out
+}
+
+// differ is the largest difference of two sets of logits, relative to the
+// largest logit.
+func differ(a, b [][]float32) float64 {
+	var diff, top float64
+	for i := range a {
+		for j, v := range a[i] {
+			diff = max(diff, math.Abs(float64(v-b[i][j])))
+			top = max(top, math.Abs(float64(v)))
+		}
+	}
+	return diff / top
+}
+
+// TestAgainstDefinition compares a whole pass to the definition of llama,
+// written in float64 from the weights.
+func TestAgainstDefinition(t *testing.T) {
+	for _, traditional := range []bool{false, true} {
+		c := small()
+		c.Rope.Traditional = traditional
+		m := build(t, c, 3)
+		ids := tokens(3, 40)
+		want := naiveLogits(c, 3, ids)
+		if d := differ(logits(m, ids, len(ids)), want); d > 1e-5 {
+			t.Errorf("traditional %v: logits differ by %g", traditional, d)
+		}
+	}
+}
+
+// TestChunksAndCache holds that it does not matter how a prompt is cut: all at
+// once (nothing cached), in chunks, and token by token (all cached).
+func TestChunksAndCache(t *testing.T) {
+	m := build(t, small(), 1)
+	ids := tokens(1, 150)
+	whole := logits(m, ids, 150)
+	ones := slices.Repeat([]int{1}, 150)
+	for _, chunks := range [][]int{ones, {64, 64, 22}, {1, 148, 1}, {149, 1}} {
+		if d := differ(whole, logits(m, ids, chunks...)); d > 1e-5 {
+			t.Errorf("in %d chunks the logits differ by %g", len(chunks), d)
+		}
+	}
+}
+
+func TestBatchEqualsSingle(t *testing.T) {
+	m := build(t, small(), 2)
+	const streams, seq = 3, 70
+	all := tokens(2, streams*seq)
+	next := tokens(5, streams)
+	s, cache := mlx.NewStream(), m.NewCache(streams, seq+1)
+	prefill := m.Logits(s, LastRows(s, m.Forward(s, all, cache), streams))
+	decode := m.Logits(s, m.Forward(s, next, cache))
+	for i := range streams {
+		ids := append(slices.Clone(all[i*seq:(i+1)*seq]), next[i])
+		single := logits(m, ids, seq, 1)
+		batch := [][]float32{prefill.Row(i), decode.Row(i)}
+		if d := differ(single[seq-1:], batch); d > 1e-6 {
+			t.Errorf("stream %d differs by %g", i, d)
+		}
+	}
+}
+
+// TestTheFutureIsHidden holds that a token does not change what came before it.
+func TestTheFutureIsHidden(t *testing.T) {
+	m := build(t, small(), 1)
+	ids := tokens(1, 90)
+	before := logits(m, ids, 90)
+	ids[80]++
+	after := logits(m, ids, 90)
+	if d := differ(before[:80], after[:80]); d != 0 {
+		t.Errorf("tokens before the change differ by %g", d)
+	}
+	if d := differ(before[80:], after[80:]); d == 0 {
+		t.Error("the change had no effect")
+	}
+}
+
+func TestActivationsStaySane(t *testing.T) {
+	m := build(t, Shapes()[0].Config, 0)
+	last := logits(m, tokens(0, 64), 64)[63]
+	var square float64
+	for _, v := range last {
+		square += float64(v) * float64(v) / float64(len(last))
+	}
+	if rms := math.Sqrt(square); !(rms > 0.2 && rms < 5) {
+		t.Errorf("logits have an rms of %g", rms)
+	}
+}
+
+// TestWeightsArePinned holds the synthetic weights of every machine to the
+// same bits: runs on two Macs must measure one model.
+func TestWeightsArePinned(t *testing.T) {
+	w := TensorSpec{"model.layers.0.self_attn.q_proj.weight", []int{4, 3}}.random(7)
+	n := TensorSpec{"model.norm.weight", []int{3}}.random(7)
+	var got []uint32
+	for _, v := range append(w[:3], n...) {
+		got = append(got, math.Float32bits(v))
+	}
+	want := []uint32{0x3e828840, 0x3f2aa2a8, 0xbdff3c20, 0x3f8631b0, 0x3f8a2f02, 0x3f683a9e}
+	if !slices.Equal(got, want) {
+		t.Errorf("weights are %#x, want %#x", got, want)
+	}
+}
+
+func TestFolderRoundTrip(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "odd [name]")
+	c := small()
+	if err := WriteSynthetic(dir, c, 4); err != nil {
+		t.Fatal(err)
+	}
+	m, err := LoadFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := tokens(4, 20)
+	if d := differ(logits(build(t, c, 4), ids, 20), logits(m, ids, 20)); d != 0 {
+		t.Errorf("the loaded model differs by %g", d)
+	}
+	if !m.Config.ByteTokenizer || !slices.Equal(m.Config.EOS, c.EOS) {
+		t.Errorf("config %+v", m.Config)
+	}
+}
+
+func TestFolderRefusals(t *testing.T) {
+	c := small()
+	spec := func(name string, shape ...int) Tensor {
+		t := TensorSpec{name, shape}
+		return Tensor{t, make([]float32, t.elements())}
+	}
+	for want, tensors := range map[string][]Tensor{
+		"is missing":   {spec("model.norm.weight", c.Hidden)},
+		"has shape":    {spec("model.norm.weight", c.Hidden+1)},
+		"no place for": {spec("model.layers.0.self_attn.q_norm.weight", 16)},
+		"quantized":    {spec("model.layers.0.mlp.up_proj.scales", 1)},
+	} {
+		dir := t.TempDir()
+		if err := WriteSynthetic(dir, c, 0); err != nil {
+			t.Fatal(err)
+		}
+		var file bytes.Buffer
+		if err := WriteSafetensors(&file, tensors); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(dir, "model.safetensors"), file.Bytes())
+		if _, err := LoadFolder(dir); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error with %q", err, want)
+		}
+	}
+	dir := t.TempDir()
+	if _, err := LoadFolder(dir); err == nil || !strings.Contains(err.Error(), "no config.json") {
+		t.Errorf("an empty folder: %v", err)
+	}
+	write(t, filepath.Join(dir, "config.json"), []byte(minimal+"}"))
+	if _, err := LoadFolder(dir); err == nil || !strings.Contains(err.Error(), "no *.safetensors") {
+		t.Errorf("a folder without weights: %v", err)
+	}
+	write(t, filepath.Join(dir, "a.safetensors"), binary.LittleEndian.AppendUint64(nil, 1000))
+	if _, err := LoadFolder(dir); err == nil || !strings.Contains(err.Error(), "a.safetensors: the file is cut short") {
+		t.Errorf("a cut file: %v", err)
+	}
+	if _, err := LoadFolder(filepath.Join(dir, "none")); err == nil || errors.Is(err, os.ErrExist) {
+		t.Errorf("no folder: %v", err)
+	}
+}
+
+func write(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTokenizer(t *testing.T) {
+	for _, c := range []struct {
+		system, user string
+		want         []int32
+	}{
+		{"", "", []int32{TokenBOS, TokenUser, TokenAssistant}},
+		{"", "hé", []int32{TokenBOS, TokenUser, 'h', 0xc3, 0xa9, TokenAssistant}},
+		{"s", "\x00", []int32{TokenBOS, TokenSystem, 's', TokenUser, 0, TokenAssistant}},
+	} {
+		got := EncodeChat(c.system, c.user)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%q %q: %v, want %v", c.system, c.user, got, c.want)
+		}
+		if n := CountChat(c.system, c.user); n != len(c.want) {
+			t.Errorf("%q %q: count %d, want %d", c.system, c.user, n, len(c.want))
+		}
+	}
+	if got := EncodeChat("", "x"); got[ChatHead] != 'x' || len(got) != ChatHead+1+ChatTail {
+		t.Errorf("head and tail don't fit %v", got)
+	}
+	for id, want := range map[int32]string{'a': "a", ' ': " ", '\n': `\x0a`, 0xff: `\xff`, TokenEOS: "<eos>", TokenAssistant: "<assistant>", 49151: "<49151>"} {
+		if got := TokenText(id); got != want {
+			t.Errorf("token %d prints as %q, want %q", id, got, want)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package model
+
+import "math"
+
+// naiveLogits is llama by its definition: float64, one token after the other,
+// no cache, nothing shared with the code under test but the weights and the
+// table of rotary frequencies.
+func naiveLogits(c Config, seed uint64, ids []int32) [][]float32 {
+	w := map[string][]float32{}
+	for _, t := range c.Tensors() {
+		w[t.Name] = t.random(seed)
+	}
+	linear := func(name string, x []float64) []float64 {
+		weight, bias := w[name+".weight"], w[name+".bias"]
+		y := make([]float64, len(weight)/len(x))
+		for i := range y {
+			for j, v := range x {
+				y[i] += v * float64(weight[i*len(x)+j])
+			}
+			if bias != nil {
+				y[i] += float64(bias[i])
+			}
+		}
+		return y
+	}
+	norm := func(name string, x []float64) []float64 {
+		square, y := 0.0, make([]float64, len(x))
+		for _, v := range x {
+			square += v * v
+		}
+		for i, v := range x {
+			y[i] = v / math.Sqrt(square/float64(len(x))+c.NormEps) * float64(w[name+".weight"][i])
+		}
+		return y
+	}
+	add := func(x, y []float64) {
+		for i, v := range y {
+			x[i] += v
+		}
+	}
+	freqs := c.Rope.frequencies(c.HeadDim)
+	rope := func(x []float64, position int) []float64 {
+		for h := 0; h < len(x); h += c.HeadDim {
+			for i, f := range freqs {
+				a, b := h+i, h+i+len(freqs)
+				if c.Rope.Traditional {
+					a, b = h+2*i, h+2*i+1
+				}
+				sin, cos := math.Sincos(f * float64(position))
+				x[a], x[b] = x[a]*cos-x[b]*sin, x[a]*sin+x[b]*cos
+			}
+		}
+		return x
+	}
+	states := make([][]float64, len(ids))
+	for p, id := range ids {
+		for _, v := range w["model.embed_tokens.weight"][int(id)*c.Hidden:][:c.Hidden] {
+			states[p] = append(states[p], float64(v))
+		}
+	}
+	for l := range c.Layers {
+		prefix := layerPrefix(l)
+		var keys, values [][]float64
+		for p, x := range states {
+			n := norm(prefix+"input_layernorm", x)
+			q := rope(linear(prefix+"self_attn.q_proj", n), p)
+			keys = append(keys, rope(linear(prefix+"self_attn.k_proj", n), p))
+			values = append(values, linear(prefix+"self_attn.v_proj", n))
+			mixed := make([]float64, len(q))
+			for h := range c.Heads {
+				from, kv := h*c.HeadDim, h*c.KVHeads/c.Heads*c.HeadDim
+				weights, sum := make([]float64, p+1), 0.0
+				for j := range weights {
+					for d := range c.HeadDim {
+						weights[j] += q[from+d] * keys[j][kv+d]
+					}
+					weights[j] = math.Exp(weights[j] / math.Sqrt(float64(c.HeadDim)))
+					sum += weights[j]
+				}
+				for j, weight := range weights {
+					for d := range c.HeadDim {
+						mixed[from+d] += weight / sum * values[j][kv+d]
+					}
+				}
+			}
+			add(x, linear(prefix+"self_attn.o_proj", mixed))
+			n = norm(prefix+"post_attention_layernorm", x)
+			gate, up := linear(prefix+"mlp.gate_proj", n), linear(prefix+"mlp.up_proj", n)
+			for i, g := range gate {
+				up[i] *= g / (1 + math.Exp(-g))
+			}
+			add(x, linear(prefix+"mlp.down_proj", up))
+		}
+	}
+	var out [][]float32
+	for _, x := range states {
+		var row []float32
+		head := "lm_head"
+		if c.Tied {
+			head = "model.embed_tokens"
+		}
+		for _, v := range linear(head, norm("model.norm", x)) {
+			row = append(row, float32(v))
+		}
+		out = append(out, row)
+	}
+	return out
+}
