@@ -98,6 +98,7 @@ func (t *tableWriter[R]) add(rows ...R) error {
 
 // flush turns the rows at hand into columns and hands them to the file.
 func (t *tableWriter[R]) flush() error {
+	t.bld.Reserve(len(t.rows))
 	for i, c := range t.cols {
 		c.write(t.bld.Field(i), t.rows)
 	}

@@ -112,9 +112,9 @@ func writeChunkTokens(b array.Builder, rows []ChunkRow) {
 	bld := b.(*array.Int64Builder)
 	for i := range rows {
 		if n := rows[i].Tokens; n >= 0 {
-			bld.Append(int64(n))
+			bld.UnsafeAppend(int64(n))
 		} else {
-			bld.AppendNull()
+			bld.UnsafeAppendBoolToBitmap(false)
 		}
 	}
 }
