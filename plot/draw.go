@@ -1,0 +1,191 @@
+package plot
+
+import (
+	"math"
+	"strings"
+
+	gonum "gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+const (
+	markerRadius = 2.3 // points, as all below
+	dotRadius    = 1.3
+	lineWidth    = 1.3
+	whiskerWidth = 0.9
+	capHalf      = 2.2
+	scatter      = 2.4 // of the batches to both sides of their median
+	dodgeStep    = 2.6 // between the marks of two series at one x
+	dodgeMost    = 11  // over all series
+)
+
+func (t theme) line(style int) draw.LineStyle {
+	return draw.LineStyle{Color: t.color(style), Width: lineWidth, Dashes: dashes(style)}
+}
+
+// plot sets up gonum's axes for the panel. Ranges and ticks are the panel's
+// own; gonum adds nothing but room for what is written.
+func (p Panel) plot(th theme) *gonum.Plot {
+	g := gonum.New()
+	g.BackgroundColor = nil
+	p.X.dress(&g.X, th)
+	p.Y.dress(&g.Y, th)
+	g.X.Tick.Label.XAlign, g.X.Tick.Label.YAlign = text.XCenter, text.YTop
+	g.Y.Tick.Label.XAlign, g.Y.Tick.Label.YAlign = text.XRight, text.YCenter
+	grid := plotter.NewGrid()
+	grid.Vertical = draw.LineStyle{Color: th.grid, Width: 0.5}
+	grid.Horizontal = grid.Vertical
+	if p.Kind == Strips {
+		grid.Horizontal.Color = nil // gonum would draw it through the labels' lanes
+		g.Y.Scale = gonum.InvertedScale{Normalizer: gonum.LinearScale{}}
+		g.Y.Tick.Length = 0
+		g.Add(grid, laneMarks{p, th})
+		return g
+	}
+	g.Add(grid, curveMarks{p, th})
+	return g
+}
+
+// dress gives gonum's axis the range, ticks, fonts and colours of a.
+func (a Axis) dress(g *gonum.Axis, th theme) {
+	g.Min, g.Max = a.Min, a.Max
+	if a.Log {
+		g.Scale = gonum.LogScale{}
+	}
+	g.Padding = 0
+	g.Color, g.Width = th.axis, 0.6
+	g.Label.TextStyle.Font = fontOf(tickSize) // its blank is the gap between ticks and labels
+	g.Tick.Label.Color = th.text
+	g.Tick.Label.Font = fontOf(tickSize)
+	g.Tick.LineStyle = draw.LineStyle{Color: th.axis, Width: 0.6}
+	g.Tick.Length = 3.5
+	sty := g.Tick.Label
+	ticks := make(gonum.ConstantTicks, len(a.Ticks))
+	for i, t := range a.Ticks {
+		ticks[i] = gonum.Tick{Value: t.Value, Label: strings.Join(wrap(sty, t.Label, laneLabelWidth), "\n")}
+	}
+	g.Tick.Marker = ticks
+}
+
+// laneLabelWidth is where labels of lanes break; those of numbers are shorter.
+const laneLabelWidth = 4 * vg.Centimeter
+
+// curveMarks draws the series of a Curves panel.
+type curveMarks struct {
+	panel Panel
+	th    theme
+}
+
+// Plot implements gonum's Plotter: faint batches at the back, medians in front.
+func (m curveMarks) Plot(c draw.Canvas, g *gonum.Plot) {
+	x, y := g.Transforms(&c)
+	shift := dodge(m.panel, x)
+	for i, s := range m.panel.Series {
+		for _, p := range s.Points {
+			for k, v := range p.Raw {
+				m.th.dot(&c, s.Style, vg.Point{X: x(p.X) + shift(i) + scatter*spread(k), Y: y(v)})
+			}
+		}
+	}
+	for i, s := range m.panel.Series {
+		var line []vg.Point
+		for _, p := range s.Points {
+			at := vg.Point{X: x(p.X) + shift(i), Y: y(p.Median)}
+			line = append(line, at)
+			if p.Lo != nil {
+				m.th.whisker(&c, s.Style, vg.Point{X: at.X, Y: y(*p.Lo)}, vg.Point{X: at.X, Y: y(*p.Hi)})
+			}
+		}
+		c.StrokeLines(m.th.line(s.Style), line)
+	}
+	for i, s := range m.panel.Series {
+		for _, p := range s.Points {
+			m.th.marker(&c, s.Style, vg.Point{X: x(p.X) + shift(i), Y: y(p.Median)}, markerRadius)
+		}
+	}
+}
+
+// dodge moves the series apart sideways, so that whiskers at one x do not
+// cover each other: never by more than a third of the distance between two x.
+func dodge(p Panel, x func(float64) vg.Length) func(int) vg.Length {
+	room := vg.Length(dodgeMost)
+	for _, s := range p.Series {
+		for i := 1; i < len(s.Points); i++ {
+			room = min(room, (x(s.Points[i].X)-x(s.Points[i-1].X))/3)
+		}
+	}
+	n := vg.Length(len(p.Series))
+	if n < 2 {
+		return func(int) vg.Length { return 0 }
+	}
+	step := min(dodgeStep, room/(n-1))
+	return func(i int) vg.Length { return step * (vg.Length(i) - (n-1)/2) }
+}
+
+// spread places the k-th batch between -1 and 1, neighbours far apart: equal
+// batches show as several, and none hides behind the whisker.
+func spread(k int) vg.Length {
+	const golden = 0.6180339887498949
+	_, fraction := math.Modf(0.25 + golden*float64(k))
+	return vg.Length(2*fraction - 1)
+}
+
+func (t theme) dot(c *draw.Canvas, style int, at vg.Point) {
+	c.SetColor(t.tint(style, 0.4))
+	c.Fill(polygon(at, dotRadius, 16, 0))
+}
+
+// whisker draws an interval with caps across its ends.
+func (t theme) whisker(c *draw.Canvas, style int, a, b vg.Point) {
+	sty := draw.LineStyle{Color: t.color(style), Width: whiskerWidth}
+	dx, dy := vg.Length(capHalf), vg.Length(0)
+	if a.Y == b.Y {
+		dx, dy = dy, dx
+	}
+	c.StrokeLines(sty, []vg.Point{a, b},
+		[]vg.Point{{X: a.X - dx, Y: a.Y - dy}, {X: a.X + dx, Y: a.Y + dy}},
+		[]vg.Point{{X: b.X - dx, Y: b.Y - dy}, {X: b.X + dx, Y: b.Y + dy}})
+}
+
+// laneMarks draws the series of a Strips panel.
+type laneMarks struct {
+	panel Panel
+	th    theme
+}
+
+// Plot implements gonum's Plotter.
+func (m laneMarks) Plot(c draw.Canvas, g *gonum.Plot) {
+	x, y := g.Transforms(&c)
+	for _, e := range m.panel.Edges {
+		c.StrokeLine2(draw.LineStyle{Color: m.th.grid, Width: 0.5}, c.Min.X, y(e), c.Max.X, y(e))
+	}
+	for _, s := range m.panel.Series {
+		for _, p := range s.Points {
+			m.lane(&c, s.Style, p, x, y(p.X))
+		}
+	}
+}
+
+// lane draws one case: the batches on the middle line, or spread over a box of
+// the quartiles where there are enough, whiskers below and the median across.
+func (m laneMarks) lane(c *draw.Canvas, style int, p Point, x func(float64) vg.Length, y vg.Length) {
+	const half = 0.36 * laneHeight
+	radius := vg.Length(markerRadius)
+	if len(p.Raw) >= boxFrom {
+		radius *= 0.75 // so as not to hide the box
+		lo, hi := quartiles(p.Raw)
+		box := []vg.Point{{X: x(lo), Y: y - half}, {X: x(hi), Y: y - half}, {X: x(hi), Y: y + half}, {X: x(lo), Y: y + half}}
+		c.FillPolygon(m.th.tint(style, 0.2), box)
+		c.StrokeLines(draw.LineStyle{Color: m.th.color(style), Width: 0.6}, append(box, box[0]))
+	}
+	if p.Lo != nil {
+		m.th.whisker(c, style, vg.Point{X: x(*p.Lo), Y: y}, vg.Point{X: x(*p.Hi), Y: y})
+	}
+	for i, v := range p.Raw {
+		m.th.dot(c, style, vg.Point{X: x(v), Y: y + half*spread(i)})
+	}
+	m.th.marker(c, style, vg.Point{X: x(p.Median), Y: y}, radius)
+}

@@ -1,0 +1,66 @@
+package plot
+
+// Options choose what a figure shows. The zero value is the default.
+type Options struct {
+	X   string   // Scaling: "pp" or "concurrency"; empty: the one that varies, pp where both do
+	Y   []string // metrics by name, a panel each; empty: those of the kind of figure
+	By  []string // keys that tell the series apart, see Keys; empty: those that vary
+	Log string   // logarithmic axes: "x", "y", "xy" or "none"; empty: the axes that need it
+}
+
+// Figure is a picture before it is drawn.
+type Figure struct {
+	Title    string
+	Subtitle string // what all the cases have in common
+	Panels   []Panel
+	Legend   []string // names of the series by Series.Style; empty where there is only one
+	Notes    []string // footnotes, a sentence each
+}
+
+// Panel is one pair of axes with its series.
+type Panel struct {
+	Title  string
+	Kind   PanelKind
+	X, Y   Axis
+	Series []Series
+	Edges  []float64 // Strips: where one block of lanes ends and the next begins
+}
+
+// PanelKind says how the points of a panel are drawn.
+type PanelKind int
+
+// The kinds of panel.
+const (
+	Curves PanelKind = iota // medians joined by lines, over a number on the x axis
+	Strips                  // a lane per case from top to bottom, its distribution along the x axis
+)
+
+// Axis is the range of an axis and what is written along it.
+type Axis struct {
+	Label    string
+	Min, Max float64 // the edges of the panel; both > 0 where Log is set
+	Log      bool
+	Ticks    []Tick
+}
+
+// Tick is one mark on an axis; without a label it is a minor one.
+type Tick struct {
+	Value float64
+	Label string
+}
+
+// Series is what shares one colour, dash and glyph.
+type Series struct {
+	Name   string
+	Style  int // index of colour, dash and glyph, the same in all panels
+	Points []Point
+}
+
+// Point is one case. All its figures are finite and not negative.
+type Point struct {
+	X      float64 // Curves: place on the x axis; Strips: the lane, counted downwards
+	Median float64
+	Lo, Hi *float64  // the interval of the median, nil where n is too small for one
+	N      int       // batches
+	Raw    []float64 // the batch medians
+}

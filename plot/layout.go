@@ -1,0 +1,167 @@
+package plot
+
+import (
+	"math"
+
+	gonum "gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Sizes on the page. Two panels side by side take the width of a journal's two
+// columns; one alone keeps about the same proportions.
+const (
+	wideWidth    = 18 * vg.Centimeter
+	narrowWidth  = 12 * vg.Centimeter
+	curvesHeight = 6.3 * vg.Centimeter
+	laneHeight   = 12 // points
+	margin       = 10 // points around everything
+	panelGap     = 16 // points between panels
+	panelColumns = 2
+	titleHeight  = 16 // points above a panel
+	labelHeight  = 14 // points for the label below a panel
+	labelWidth   = 17 // points for the label beside a panel
+	rowGap       = 12 // points between rows of panels
+
+	// leastPanel is the narrowest that the data area of a panel gets: for
+	// choosing tick labels before anything is laid out.
+	leastPanel = 5.9 * vg.Centimeter
+	labelGap   = 5 // points between tick labels
+)
+
+// strip is a horizontal slice of the page.
+type strip struct {
+	height vg.Length
+	draw   func(draw.Canvas)
+}
+
+// page lays a figure out as strips from top to bottom.
+type page struct {
+	width  vg.Length
+	strips []strip
+}
+
+func (p page) height() vg.Length {
+	h := vg.Length(2 * margin)
+	for _, s := range p.strips {
+		h += s.height
+	}
+	return h
+}
+
+// draw puts the page on a canvas of its size.
+func (p page) draw(c draw.Canvas, th theme) {
+	c.FillPolygon(th.background, []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}})
+	top := c.Max.Y - margin
+	for _, s := range p.strips {
+		area := c
+		area.Min = vg.Point{X: c.Min.X + margin, Y: top - s.height}
+		area.Max = vg.Point{X: c.Max.X - margin, Y: top}
+		s.draw(area)
+		top -= s.height
+	}
+}
+
+// layout makes the page of a figure.
+func (f *Figure) layout(th theme) page {
+	columns := min(len(f.Panels), panelColumns)
+	p := page{width: narrowWidth}
+	if columns > 1 {
+		p.width = wideWidth
+	}
+	inner := p.width - 2*margin
+	p.strips = append(p.strips,
+		paragraph(textStyle(titleSize, th.text), []string{f.Title}, inner, 2),
+		paragraph(textStyle(labelSize, th.muted), []string{f.Subtitle}, inner, 8))
+	p.strips = append(p.strips, panels(f.Panels, columns, th), space(6))
+	p.strips = append(p.strips, legend(f.Legend, f.Panels[0].Kind, inner, th))
+	p.strips = append(p.strips, paragraph(textStyle(noteSize, th.muted), f.Notes, inner, 0))
+	return p
+}
+
+func space(h vg.Length) strip { return strip{h, func(draw.Canvas) {}} }
+
+// paragraph sets texts below each other, each wrapped to the width.
+func paragraph(sty text.Style, texts []string, width, after vg.Length) strip {
+	var lines []string
+	for _, t := range texts {
+		if t != "" {
+			lines = append(lines, wrap(sty, t, width)...)
+		}
+	}
+	step := lineSpacing * sty.Font.Size
+	if len(lines) == 0 {
+		return space(0)
+	}
+	return strip{step*vg.Length(len(lines)) + after, func(c draw.Canvas) {
+		for i, line := range lines {
+			c.FillText(sty, vg.Point{X: c.Min.X, Y: c.Max.Y - step*vg.Length(i)}, line)
+		}
+	}}
+}
+
+// panels draws the panels in rows, their data areas aligned and equally large.
+// The labels of the axes are written here: gonum takes the middle value for
+// their place, which on a logarithmic axis is far from the middle, and makes
+// room there.
+func panels(list []Panel, columns int, th theme) strip {
+	rows := (len(list) + columns - 1) / columns
+	grid := make([][]*gonum.Plot, rows)
+	for i := range grid {
+		grid[i] = make([]*gonum.Plot, columns)
+	}
+	left := vg.Length(0)
+	for i, p := range list {
+		grid[i/columns][i%columns] = p.plot(th)
+		if p.Y.Label != "" {
+			left = labelWidth
+		}
+	}
+	height := vg.Length(curvesHeight)
+	if list[0].Kind == Strips {
+		height = laneHeight*vg.Length(list[0].Y.Max) + 18
+	}
+	tiles := draw.Tiles{Rows: rows, Cols: columns, PadLeft: left, PadX: panelGap + left,
+		PadTop: titleHeight, PadBottom: labelHeight, PadY: titleHeight + labelHeight + rowGap}
+	total := vg.Length(rows)*(height+titleHeight+labelHeight) + vg.Length(rows-1)*rowGap
+	return strip{total, func(c draw.Canvas) {
+		areas := gonum.Align(grid, tiles, c)
+		for i, p := range list {
+			area, g := areas[i/columns][i%columns], grid[i/columns][i%columns]
+			g.Draw(area)
+			p.labels(area, g.DataCanvas(area), th)
+		}
+	}}
+}
+
+// labels writes the title and the labels of the axes around the area of a panel.
+func (p Panel) labels(area, data draw.Canvas, th theme) {
+	sty := textStyle(labelSize, th.text)
+	sty.YAlign = text.YBottom
+	area.FillText(sty, vg.Point{X: data.Min.X, Y: data.Max.Y + 7}, p.Title)
+	sty.XAlign, sty.YAlign = text.XCenter, text.YTop
+	area.FillText(sty, vg.Point{X: data.Center().X, Y: area.Min.Y}, p.X.Label)
+	sty.Rotation = math.Pi / 2
+	area.FillText(sty, vg.Point{X: area.Min.X - labelWidth, Y: data.Center().Y}, p.Y.Label)
+}
+
+// thinFor takes away the labels of an x axis that would touch in a panel of
+// the least width.
+func thinFor(a Axis, panels int) []Tick {
+	width := leastPanel
+	if panels == 1 {
+		width = narrowWidth - 3*vg.Centimeter
+	}
+	sty := textStyle(tickSize, nil)
+	place := func(v float64) float64 { return float64(width) * a.place(v) }
+	return thin(a.Ticks, place, func(s string) float64 { return float64(sty.Width(s)) }, labelGap)
+}
+
+// place is where a value lies between the ends of the axis, 0 to 1.
+func (a Axis) place(v float64) float64 {
+	if a.Log {
+		return math.Log(v/a.Min) / math.Log(a.Max/a.Min)
+	}
+	return (v - a.Min) / (a.Max - a.Min)
+}

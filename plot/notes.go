@@ -1,0 +1,109 @@
+package plot
+
+import (
+	"fmt"
+	"strings"
+
+	"tokwatt/analyze"
+)
+
+// intervalBatches is from how many batches on the median has a 95 % interval.
+const intervalBatches = 6
+
+// span is the range of batches behind the points of a figure.
+type span struct {
+	points, whiskers int
+	least, most      int
+	raw              bool
+}
+
+func spanOf(panels []Panel) span {
+	var sp span
+	for _, panel := range panels {
+		for _, s := range panel.Series {
+			for _, p := range s.Points {
+				if sp.points == 0 || p.N < sp.least {
+					sp.least = p.N
+				}
+				sp.most = max(sp.most, p.N)
+				sp.points++
+				if p.Lo != nil {
+					sp.whiskers++
+				}
+				sp.raw = sp.raw || len(p.Raw) > 0
+			}
+		}
+	}
+	return sp
+}
+
+// count says how many batches a point stands for.
+func (sp span) count() string {
+	if sp.least == sp.most {
+		return plural(sp.most, "batch", "batches")
+	}
+	return fmt.Sprintf("%d–%d batches", sp.least, sp.most)
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// whiskersNote says what the whiskers are, or why there are none.
+func (sp span) whiskersNote() string {
+	switch sp.whiskers {
+	case 0:
+		return fmt.Sprintf("No whiskers: an interval of the median needs %d batches.", intervalBatches)
+	case sp.points:
+		return "Whiskers: 95 % interval of the median over batches."
+	}
+	return fmt.Sprintf("Whiskers: 95 %% interval of the median over batches; points without whiskers: fewer than %d batches.", intervalBatches)
+}
+
+// versionsNote names the engines' versions where the names leave them out.
+func versionsNote(src source) string {
+	if told := ofRole(src.series, version); len(told) > 0 || classes(ofRole(allKeys(), version), src.rows) == 1 {
+		return ""
+	}
+	keys, _ := pick([]string{"engine", "engine_version"})
+	var list []string
+	for _, g := range groups(keys, src.rows) {
+		list = append(list, g.name)
+	}
+	return "Versions: " + strings.Join(list, ", ") + "."
+}
+
+// lossNotes says what is not in the figure.
+func lossNotes(rows []*analyze.Summary, metrics []metric) []string {
+	var notes []string
+	for _, m := range metrics {
+		without := 0
+		for _, s := range rows {
+			if s.Stats[m.Name].Median == nil {
+				without++
+			}
+		}
+		if without > 0 {
+			notes = append(notes, fmt.Sprintf("%s of %d without %s, not drawn.", plural(without, "case", "cases"), len(rows), m.Name))
+		}
+	}
+	var failed, invalid int64
+	for _, s := range rows {
+		failed += s.NFailed
+		invalid += s.NInvalid
+	}
+	var parts []string
+	if failed > 0 {
+		parts = append(parts, fmt.Sprintf("%d failed", failed))
+	}
+	if invalid > 0 {
+		parts = append(parts, fmt.Sprintf("%d invalid", invalid))
+	}
+	if parts != nil {
+		notes = append(notes, "Requests that are not in the figures: "+strings.Join(parts, ", ")+".")
+	}
+	return notes
+}

@@ -1,0 +1,222 @@
+package plot
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"tokwatt/analyze"
+)
+
+// Scaling shows how rates go with the length of the prompt or the number of
+// concurrent requests: a panel per metric (prompt_tps and generation_tps where
+// Options.Y names none), a line per series, medians with their intervals and
+// the batches behind them. The x axis is linear, or by powers of two where the
+// values span a factor of 8; the y axes are linear from 0.
+//
+// It refuses rows that differ in neither pp nor concurrency unless Options.X
+// says which is meant, two cases on one point, more series than can be told
+// apart, and figures that have no place on the axes.
+func Scaling(summaries []analyze.Summary, opt Options) (*Figure, error) {
+	rows, err := rowsOf(summaries)
+	if err != nil {
+		return nil, err
+	}
+	x, err := scalingKey(rows, opt.X)
+	if err != nil {
+		return nil, err
+	}
+	all := len(rows)
+	rows = slices.DeleteFunc(rows, func(s *analyze.Summary) bool { _, ok := x.number(s); return !ok })
+	src, err := arrange(rows, []key{x}, opt.By)
+	if err != nil {
+		return nil, err
+	}
+	metrics, notes, err := panelMetrics(rows, opt.Y, []string{"prompt_tps", "generation_tps"})
+	if err != nil {
+		return nil, err
+	}
+	logX, logY, auto, err := logarithmic(opt.Log)
+	if err != nil {
+		return nil, err
+	}
+	values := distinct(rows, x)
+	if auto {
+		logX = values[0] > 0 && values[len(values)-1] >= 8*values[0]
+	}
+	if logX && values[0] <= 0 {
+		return nil, fmt.Errorf("%s is %v in one case, which has no place on a logarithmic axis: leave it out with --where, or draw with --log none", x.name, values[0])
+	}
+	fig := &Figure{Subtitle: common(without(allKeys(), x.name), rows), Legend: legendOf(src)}
+	axis := scalingAxis(x, values, logX, len(metrics))
+	for _, m := range metrics {
+		p, err := curves(src, m, x, axis, logY)
+		if err != nil {
+			return nil, err
+		}
+		fig.Panels = append(fig.Panels, p)
+	}
+	fig.Title = scalingTitle(metrics, x)
+	fig.Notes = append(scalingNotes(fig, src, x), versionsNote(src))
+	fig.Notes = append(fig.Notes, notes...)
+	fig.Notes = append(fig.Notes, lossNotes(rows, metrics)...)
+	if n := all - len(rows); n > 0 {
+		fig.Notes = append(fig.Notes, fmt.Sprintf("%s without %s, not drawn.", plural(n, "case", "cases"), x.name))
+	}
+	return fig.finished(), nil
+}
+
+// scalingKey chooses what the x axis is.
+func scalingKey(rows []*analyze.Summary, wanted string) (key, error) {
+	if wanted != "" && wanted != "pp" && wanted != "concurrency" {
+		return key{}, fmt.Errorf("the x axis of scaling is pp or concurrency, not %q", wanted)
+	}
+	candidates, _ := pick([]string{"pp", "concurrency"})
+	for _, k := range candidates {
+		n := len(distinct(rows, k))
+		if wanted == k.name && n == 0 {
+			return key{}, fmt.Errorf("no case has a wanted %s: prompts of one's own have no set length, so draw them with --x concurrency", k.name)
+		}
+		if wanted == k.name || wanted == "" && n > 1 {
+			return k, nil
+		}
+	}
+	return key{}, fmt.Errorf("no case varies pp or concurrency: all have %s; collect with several values of --pp or --concurrency, or say --x concurrency to draw what there is",
+		strings.ReplaceAll(title(candidates, rows[0]), " · ", " and "))
+}
+
+// distinct returns the values of a key, sorted.
+func distinct(rows []*analyze.Summary, k key) []float64 {
+	var values []float64
+	for _, s := range rows {
+		if v, ok := k.number(s); ok {
+			values = append(values, v)
+		}
+	}
+	slices.Sort(values)
+	return slices.Compact(values)
+}
+
+// scalingAxis places the values with a margin at both ends, so that no marker
+// sits on the frame.
+func scalingAxis(k key, values []float64, log bool, panels int) Axis {
+	lo, hi := values[0], values[len(values)-1]
+	axis := Axis{Log: log, Label: "Concurrent requests"}
+	if log {
+		margin := math.Max(math.Pow(hi/lo, 0.07), 1.2)
+		axis.Min, axis.Max = lo/margin, hi*margin
+	} else {
+		margin := math.Max((hi-lo)*0.07, 0.1)
+		if hi == lo {
+			margin = math.Max(hi/2, 1)
+		}
+		axis.Min, axis.Max = lo-margin, hi+margin
+	}
+	kibi := false
+	switch {
+	case len(values) <= fewValues:
+		axis.Ticks, kibi = atValues(values)
+	case log:
+		axis.Ticks = doublings(lo, hi)
+	default:
+		axis.Ticks = between(lo, hi)
+	}
+	if k.name == "pp" {
+		axis.Label = "Prompt tokens (pp)"
+	}
+	if kibi {
+		axis.Label += ", 1k = 1024"
+	}
+	axis.Ticks = thinFor(axis, panels)
+	return axis
+}
+
+// curves makes the panel of one metric.
+func curves(src source, m metric, x key, axis Axis, logY bool) (Panel, error) {
+	panel := Panel{Title: m.title, Kind: Curves, X: axis}
+	place := func(s *analyze.Summary) float64 { v, _ := x.number(s); return v }
+	for i, g := range src.groups {
+		pts, err := points(g.rows, m.Name, place, logY)
+		if err != nil {
+			return Panel{}, err
+		}
+		if len(pts) > 0 {
+			panel.Series = append(panel.Series, Series{g.name, i, pts})
+		}
+	}
+	panel.Y = valueAxis(m, panel.Series, logY)
+	return panel, nil
+}
+
+// valueAxis is the axis of a metric: from 0, or logarithmic around the values.
+func valueAxis(m metric, series []Series, log bool) Axis {
+	lo, hi := extent(series)
+	axis := Axis{Label: m.axisLabel(log), Log: log}
+	if log {
+		axis.Ticks, axis.Min, axis.Max = decades(lo, hi)
+	} else {
+		axis.Ticks, axis.Max = fromZero(hi * 1.02)
+	}
+	return axis
+}
+
+// extent is the least and the greatest value drawn.
+func extent(series []Series) (lo, hi float64) {
+	lo = math.Inf(1)
+	for _, s := range series {
+		for _, p := range s.Points {
+			for _, v := range append([]float64{p.Median}, p.Raw...) {
+				lo, hi = math.Min(lo, v), math.Max(hi, v)
+			}
+			if p.Lo != nil {
+				lo, hi = math.Min(lo, *p.Lo), math.Max(hi, *p.Hi)
+			}
+		}
+	}
+	return lo, hi
+}
+
+func legendOf(src source) []string {
+	if len(src.groups) < 2 {
+		return nil
+	}
+	var list []string
+	for _, g := range src.groups {
+		list = append(list, cmp.Or(g.name, "not stated"))
+	}
+	return list
+}
+
+func scalingTitle(metrics []metric, x key) string {
+	by := " by prompt length"
+	if x.name == "concurrency" {
+		by = " by concurrency"
+	}
+	var titles []string
+	for _, m := range metrics {
+		titles = append(titles, m.title)
+	}
+	if len(metrics) == 2 && metrics[0].Name == "prompt_tps" && metrics[1].Name == "generation_tps" {
+		titles = []string{"Prefill and generation rate"}
+	}
+	return sentence(titles) + by
+}
+
+// scalingNotes explains the marks, and what else goes along a line.
+func scalingNotes(fig *Figure, src source, x key) []string {
+	sp := spanOf(fig.Panels)
+	first := "Median of " + sp.count() + " per point"
+	if sp.raw {
+		first += ", single batches in faint dots"
+	}
+	notes := []string{first + ". " + sp.whiskersNote()}
+	told := names(append(slices.Clip(src.series), x))
+	for _, k := range ofRole(without(allKeys(), told...), length) {
+		if v := distinct(src.rows, k); len(v) > 1 {
+			notes = append(notes, fmt.Sprintf("%s differs along the lines, from %v to %v.", k.name, v[0], v[len(v)-1]))
+		}
+	}
+	return notes
+}

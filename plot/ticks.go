@@ -1,0 +1,207 @@
+package plot
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// wantedSteps is about how many steps a linear axis gets: labels stay apart at
+// the size of a panel, and values can still be read off.
+const wantedSteps = 5
+
+// fromZero is a linear axis from 0 to the first step not under max.
+func fromZero(max float64) (ticks []Tick, top float64) {
+	if max <= 0 {
+		max = 1
+	}
+	step := niceStep(max / wantedSteps)
+	n := math.Ceil(max/step - 1e-9)
+	for k := 0.0; k <= n; k++ {
+		ticks = append(ticks, Tick{k * step, decimal(k*step, step)})
+	}
+	return ticks, n * step
+}
+
+// between is the linear ticks inside a range.
+func between(min, max float64) []Tick {
+	step := niceStep((max - min) / wantedSteps)
+	var ticks []Tick
+	for k := math.Ceil(min / step); k*step <= max; k++ {
+		ticks = append(ticks, Tick{k * step, decimal(k*step, step)})
+	}
+	return ticks
+}
+
+// niceStep is the smallest of 1, 2, 2.5 and 5 times a power of ten not under v.
+func niceStep(v float64) float64 {
+	power := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, m := range []float64{1, 2, 2.5, 5} {
+		if m*power >= v*(1-1e-9) {
+			return m * power
+		}
+	}
+	return 10 * power
+}
+
+// decades is a logarithmic axis that holds both values: labels at 1, 2 and 5
+// while there are few of them, else at the powers of ten.
+func decades(min, max float64) (ticks []Tick, bottom, top float64) {
+	bottom, top = snapDown(min), snapUp(max)
+	if bottom == top {
+		bottom, top = snapDown(min*0.99), snapUp(max*1.01)
+	}
+	span := math.Log10(top / bottom)
+	stride := math.Ceil(span / 8)
+	for e := math.Floor(math.Log10(bottom) + 1e-9); ; e++ {
+		for m := 1.0; m < 10; m++ {
+			v := m * math.Pow(10, e)
+			if v > top*(1+1e-9) {
+				return ticks, bottom, top
+			}
+			if v < bottom*(1-1e-9) {
+				continue
+			}
+			t := Tick{Value: v}
+			if (m == 1 && math.Mod(e, stride) == 0) || (span <= 2.5 && (m == 1 || m == 2 || m == 5)) {
+				t.Label = decimal(v, v)
+			}
+			ticks = append(ticks, t)
+		}
+	}
+}
+
+// snapDown is the largest 1, 2 or 5 times a power of ten not over v.
+func snapDown(v float64) float64 {
+	power := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, m := range []float64{5, 2, 1} {
+		if m*power <= v*(1+1e-9) {
+			return m * power
+		}
+	}
+	return power / 2
+}
+
+// snapUp is the smallest 1, 2 or 5 times a power of ten not under v.
+func snapUp(v float64) float64 {
+	power := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, m := range []float64{1, 2, 5} {
+		if m*power >= v*(1-1e-9) {
+			return m * power
+		}
+	}
+	return 10 * power
+}
+
+// doublings is the powers of two inside a range.
+func doublings(min, max float64) []Tick {
+	var ticks []Tick
+	for v := math.Exp2(math.Ceil(math.Log2(min) - 1e-9)); v <= max*(1+1e-9); v *= 2 {
+		ticks = append(ticks, Tick{v, decimal(v, 1)})
+	}
+	return ticks
+}
+
+// fewValues is up to how many different values an axis is marked at the
+// values themselves.
+const fewValues = 12
+
+// atValues marks the axis at the sorted values of the data. Where every value
+// from 1024 on is a multiple of it, those are written in k, and kibi is true.
+func atValues(values []float64) (ticks []Tick, kibi bool) {
+	kibi = values[len(values)-1] >= 1024
+	for _, v := range values {
+		kibi = kibi && (v < 1024 || math.Mod(v, 1024) == 0)
+	}
+	for _, v := range values {
+		t := Tick{v, decimal(v, 1)}
+		if kibi && v >= 1024 {
+			t.Label = decimal(v/1024, 1) + "k"
+		}
+		ticks = append(ticks, t)
+	}
+	return ticks, kibi
+}
+
+// thin takes away labels until none touches the one before: every second, third
+// or fourth where that is enough and looks regular, else each that is in the
+// way. place and width are in one unit, gap is the least distance. The ticks
+// stay.
+func thin(ticks []Tick, place func(float64) float64, width func(string) float64, gap float64) []Tick {
+	for stride := 1; stride <= 4; stride++ {
+		if stride > 1 && !even(ticks, place) {
+			break
+		}
+		kept := slices.Clone(ticks)
+		for i := range kept {
+			if i%stride != 0 {
+				kept[i].Label = ""
+			}
+		}
+		if greedy := dropTouching(kept, place, width, gap); slices.Equal(greedy, kept) {
+			return kept
+		}
+	}
+	return dropTouching(ticks, place, width, gap)
+}
+
+// dropTouching keeps the first label and each that does not touch the last
+// one kept.
+func dropTouching(ticks []Tick, place func(float64) float64, width func(string) float64, gap float64) []Tick {
+	ticks = slices.Clone(ticks)
+	edge := math.Inf(-1)
+	for i, t := range ticks {
+		if t.Label == "" {
+			continue
+		}
+		half := width(t.Label) / 2
+		if place(t.Value)-half < edge+gap {
+			ticks[i].Label = ""
+			continue
+		}
+		edge = place(t.Value) + half
+	}
+	return ticks
+}
+
+// even tells whether all ticks are equally far apart and labelled.
+func even(ticks []Tick, place func(float64) float64) bool {
+	for i := range ticks {
+		if ticks[i].Label == "" {
+			return false
+		}
+		if i >= 2 {
+			a, b := place(ticks[i-1].Value)-place(ticks[i-2].Value), place(ticks[i].Value)-place(ticks[i-1].Value)
+			if math.Abs(a-b) > 1e-6*math.Abs(a) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// decimal writes v with the decimals that a multiple of step needs and with
+// commas between thousands; beyond ten million and under 1e-5 as 2e7.
+func decimal(v, step float64) string {
+	if v == 0 {
+		return "0"
+	}
+	if v >= 1e7 || step < 1e-5 {
+		mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', 3, 64), "e")
+		e, _ := strconv.Atoi(exponent)
+		return strings.TrimRight(strings.TrimRight(mantissa, "0"), ".") + "e" + strconv.Itoa(e)
+	}
+	digits := 0
+	for scaled := step; digits < 6 && math.Abs(scaled-math.Round(scaled)) > 1e-6*scaled; scaled *= 10 {
+		digits++
+	}
+	whole, fraction, dot := strings.Cut(strconv.FormatFloat(v, 'f', digits, 64), ".")
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if dot {
+		return whole + "." + fraction
+	}
+	return whole
+}
