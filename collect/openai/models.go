@@ -101,3 +101,11 @@ func isPath(id string) bool {
 	return strings.HasPrefix(id, "/") || strings.HasPrefix(id, "~") || strings.HasPrefix(id, ".") ||
 		strings.Contains(id, "/") && strings.HasSuffix(id, ".gguf")
 }
+
+// errNotOne is the error of an address where something answers that lists no
+// models and is known by no other sign.
+type errNotOne string
+
+func (e errNotOne) Error() string {
+	return string(e) + " answers, but not as an OpenAI-compatible server: it lists no models"
+}

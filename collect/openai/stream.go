@@ -153,9 +153,9 @@ func (s *stream) follow(to *url.URL) error {
 	return err
 }
 
-// read reads one response to its end.
+// read reads one response to its end. The body is not closed: that would
+// first read it to its end, however long it takes. It goes with its connection.
 func (s *stream) read(resp *http.Response, a *answer) error {
-	defer resp.Body.Close()
 	status := int64(resp.StatusCode)
 	a.status = &status
 	body, err := decoded(resp)
