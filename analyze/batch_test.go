@@ -1,0 +1,131 @@
+package analyze_test
+
+import (
+	"math"
+	"testing"
+
+	"tokwatt/analyze"
+	"tokwatt/collect"
+)
+
+// streams releases n requests together; the k-th begins to answer 100 + 40k ms
+// after the start and brings 25 chunks, 20 ms apart.
+func streams(n int) (*trial, *collect.Batch) {
+	t := newTrial()
+	t.cs.TG, t.cs.Concurrency = 25, int64(n)
+	t.req.Report.CompletionTokens = ptr(int64(25))
+	b := &collect.Batch{StartNS: 1000 * ms}
+	for k := range n {
+		t.stream(25, int64(100+40*k), 20)
+		r := t.req
+		r.RequestID = int64(k + 1)
+		r.StartNS = b.StartNS + int64(k)*10_000
+		r.EndNS = r.StartNS + int64(580+40*k)*ms
+		b.Requests = append(b.Requests, r)
+	}
+	return t, b
+}
+
+func deriveBatch(t *trial, b *collect.Batch, e *analyze.Energy) analyze.BatchRow {
+	row, _ := analyze.Derive(analyze.Context{Target: &t.target, Case: &t.cs}, b, e)
+	return row
+}
+
+func near(t *testing.T, name string, got *float64, want float64) {
+	t.Helper()
+	if got == nil || math.Abs(*got-want) > 1e-3*want {
+		t.Errorf("%s = %v, want %v", name, show(got), want)
+	}
+}
+
+func isNull(t *testing.T, name string, got *float64) {
+	t.Helper()
+	if got != nil {
+		t.Errorf("%s = %v, want NULL", name, *got)
+	}
+}
+
+func TestBatchOfFourStaggeredStreams(t *testing.T) {
+	tr, b := streams(4)
+	row := deriveBatch(tr, b, nil)
+	near(t, "batch_wall_s", row.BatchWallS, 0.70003)
+	near(t, "agg_gen_tps", row.AggGenTPS, 200)
+	near(t, "agg_wall_tps", row.AggWallTPS, 100/0.70003)
+	// all four decode from 220 ms (the last one's first) to 580 ms (the first
+	// one's last): 18 chunks each arrive in the half-open interval
+	near(t, "agg_steady_tps", row.AggSteadyTPS, 72/0.36)
+	near(t, "dispatch_spread_us", row.DispatchSpreadUS, 30)
+	if row.Requests != 4 || row.Failed != 0 || row.EnergyNullReason != "off" {
+		t.Errorf("%+v", row)
+	}
+	isNull(t, "energy_j", row.EnergyJ)
+}
+
+func TestSteadyRateWeighsChunksByTheirTokens(t *testing.T) {
+	tr, b := streams(1)
+	for i := range b.Requests[0].Chunks {
+		if c := &b.Requests[0].Chunks[i]; c.Kind == collect.KindContent {
+			c.Tokens = 1
+		}
+	}
+	b.Requests[0].Chunks[1].Tokens = 10 // the first, at the open end
+	b.Requests[0].Chunks[2].Tokens = 5
+	row := deriveBatch(tr, b, nil)
+	near(t, "agg_steady_tps", row.AggSteadyTPS, 28/0.48)
+}
+
+func TestBatchFiguresNeedTheirParts(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil                func(*trial, *collect.Batch)
+		gen, wall, steady, j bool // there is a figure
+	}{
+		"good":       {func(*trial, *collect.Batch) {}, true, true, true, true},
+		"one failed": {func(_ *trial, b *collect.Batch) { b.Requests[1].Failure = collect.Failf(collect.ErrReset, "x") }, true, true, false, true},
+		"all failed": {func(_ *trial, b *collect.Batch) {
+			b.Requests[0].Failure = collect.Failf(collect.ErrReset, "x")
+			b.Requests[1].Failure = collect.Failf(collect.ErrReset, "x")
+		}, false, false, false, false},
+		"one estimated":      {func(_ *trial, b *collect.Batch) { b.Requests[1].Report.CompletionTokens = nil }, true, false, false, false},
+		"one not streamed":   {func(_ *trial, b *collect.Batch) { b.Requests[1].Streamed = false }, true, true, false, true},
+		"one stream missing": {func(t *trial, _ *collect.Batch) { t.cs.Concurrency = 3 }, true, true, false, true},
+		"never together":     {func(_ *trial, b *collect.Batch) { b.Requests[1].StartNS += 1000 * ms; b.Requests[1].EndNS += 1000 * ms }, true, true, false, true},
+		"no requests":        {func(_ *trial, b *collect.Batch) { b.Requests = nil }, false, false, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tr, b := streams(2)
+			c.spoil(tr, b)
+			row := deriveBatch(tr, b, &analyze.Energy{J: ptr(100.0)})
+			for fig, have := range map[string]struct {
+				got  *float64
+				want bool
+			}{"agg_gen_tps": {row.AggGenTPS, c.gen}, "agg_wall_tps": {row.AggWallTPS, c.wall},
+				"agg_steady_tps": {row.AggSteadyTPS, c.steady}, "j_per_output_token": {row.JPerOutputToken, c.j}} {
+				if (have.got != nil) != have.want {
+					t.Errorf("%s = %v", fig, show(have.got))
+				}
+			}
+		})
+	}
+}
+
+func TestImplausibleRatesDoNotLeadTheBatch(t *testing.T) {
+	tr, b := streams(2)
+	r := &b.Requests[0].Report
+	r.GenerationTPS, r.GenerationRule = ptr(1e6), collect.RateIntervals
+	near(t, "agg_gen_tps", deriveBatch(tr, b, nil).AggGenTPS, 100)
+}
+
+func TestEnergyPerToken(t *testing.T) {
+	tr, b := streams(2)
+	b.Requests[0].Report.CachedTokens = ptr(int64(14))
+	row := deriveBatch(tr, b, &analyze.Energy{J: ptr(100.0), LowJ: ptr(90.0), HighJ: ptr(math.Inf(1)), PrefillJ: ptr(11.4),
+		MeanW: ptr(140.0), Scope: "system", Source: "smc", Coverage: "1/1"})
+	near(t, "j_per_output_token", row.JPerOutputToken, 2)
+	near(t, "j_per_total_token", row.JPerTotalToken, 100.0/178)
+	near(t, "prefill_j_per_prompt_token", row.PrefillJPerPromptToken, 0.1)
+	near(t, "energy_low_j", row.EnergyLowJ, 90)
+	isNull(t, "energy_high_j", row.EnergyHighJ)
+	if row.PowerScope != "system" || row.PowerSource != "smc" || row.EnergyCoverage != "1/1" || row.EnergyNullReason != "" {
+		t.Errorf("%+v", row)
+	}
+}
