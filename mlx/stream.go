@@ -79,3 +79,15 @@ func (s *Stream) recycle(a *Array) {
 	s.free[len(a.data)] = append(s.free[len(a.data)], a.data)
 	a.data = nil
 }
+
+// Kept is the freed memory that the stream holds on to, in bytes.
+func (s *Stream) Kept() int64 {
+	var n int64
+	for length, arrays := range s.free {
+		n += 4 * int64(length) * int64(len(arrays))
+	}
+	return n
+}
+
+// Threads is the number of cores that operations may use.
+func (s *Stream) Threads() int { return s.cpu.Threads() }

@@ -55,3 +55,6 @@ func (c *CPU) rows(n, work int, f func(lo, hi int)) {
 		f(t*span, min((t+1)*span, n))
 	})
 }
+
+// Threads is the number of threads.
+func (c *CPU) Threads() int { return c.threads }
