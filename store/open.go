@@ -111,11 +111,22 @@ func (s *Store) openWrite(ctx context.Context, check pageCheck) (*bolt.DB, *os.F
 	}
 	db, err := s.openBolt(open)
 	if err != nil {
+		abandon(held)
 		return nil, nil, err
 	}
 	// Steps of 16 MiB, bbolt's own, are much for a small disk.
 	db.AllocSize = 1 << 20
 	return db, held, nil
+}
+
+// abandon lets go of a file whose DB cannot be closed. The DB's mapping of
+// the file lives on, and would keep the lock if only the descriptor closed.
+func abandon(held *os.File) {
+	if held != nil {
+		// Already closed is as good as unlocked.
+		_ = syscall.Flock(int(held.Fd()), syscall.LOCK_UN)
+		_ = held.Close()
+	}
 }
 
 // openBolt turns bbolt's panic on what it does not like into an error.

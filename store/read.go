@@ -1,7 +1,9 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -110,6 +112,9 @@ func (c *slice) read(records boltpage.Tree, until time.Time) {
 	start := keyOf(c.id, c.from)
 	for e, err := range records.From(start[:]) {
 		if err != nil {
+			if behindSession(err, c.id) {
+				return
+			}
 			c.values = append(c.values, value{seq: c.from, err: err})
 			continue
 		}
@@ -133,6 +138,16 @@ func (c *slice) read(records boltpage.Tree, until time.Time) {
 			return
 		}
 	}
+}
+
+// behindSession reports whether a damaged page holds later sessions only.
+func behindSession(err error, session uuid.UUID) bool {
+	var damage *boltpage.Damage
+	if !errors.As(err, &damage) {
+		return false
+	}
+	id, _, ok := parseKey(damage.From)
+	return ok && bytes.Compare(id[:], session[:]) > 0
 }
 
 // unknown is the error for a session that is not there.

@@ -106,7 +106,7 @@ func (s *Store) update(ctx context.Context, check pageCheck, fn func(*bolt.Tx) e
 		if p := recover(); p != nil {
 			// bbolt's own locks are in an unknown state, so Close could
 			// wait for ever: let go of the file, and of nothing else.
-			held.Close()
+			abandon(held)
 			err = s.fileError(ErrDamaged, fmt.Sprint(p))
 			return
 		}

@@ -74,8 +74,9 @@ type File struct {
 	meta Meta
 }
 
-// Open reads and checks the meta pages of a file of size bytes: that one of
-// them is valid, and that the file is as long as it says.
+// Open reads and checks the meta pages of a file of size bytes: that both
+// are valid, and that the file is as long as they say. With one of them the
+// file could be read, but its last commit may be the one that is gone.
 func Open(r io.ReaderAt, size int64) (*File, error) {
 	m, err := readMeta(r, size)
 	if err != nil {
@@ -98,34 +99,33 @@ func (f *File) Meta() Meta { return f.meta }
 // only be found by trying them when the first one is gone.
 var pageSizes = []int64{4096, 16384, 8192, 32768, 65536, 1024, 2048}
 
+// readMeta finds the meta page that rules. With an error the Meta may still
+// be of use: its PageSize is not 0 then.
 func readMeta(r io.ReaderAt, size int64) (Meta, error) {
-	best, seen := Meta{}, false
-	var firstErr error
-	try := func(off int64) {
-		m, traces, err := metaAt(r, off)
-		switch {
-		case err == nil && (best.PageSize == 0 || m.TxID > best.TxID):
-			best = m
-		case err != nil && firstErr == nil && traces:
-			firstErr = err
-		}
-		seen = seen || traces
-	}
-	try(0)
-	if best.PageSize != 0 {
-		try(best.PageSize)
-	} else {
-		for _, ps := range pageSizes {
-			try(ps)
-		}
-	}
-	switch {
-	case best.PageSize != 0:
-		return best, nil
-	case seen:
-		return Meta{}, &Damage{Reason: "no meta page is valid: " + firstErr.Error()}
-	case size == 0:
+	if size == 0 {
 		return Meta{}, io.ErrUnexpectedEOF
+	}
+	first, traces, err := metaAt(r, 0)
+	if err == nil {
+		second, _, err := metaAt(r, first.PageSize)
+		if err != nil {
+			return first, &Damage{Page: 1, Reason: "the meta page is not valid: " + err.Error()}
+		}
+		if second.TxID > first.TxID {
+			return second, nil
+		}
+		return first, nil
+	}
+	damage := &Damage{Page: 0, Reason: "the meta page is not valid: " + err.Error()}
+	for _, ps := range pageSizes {
+		second, more, err := metaAt(r, ps)
+		if err == nil {
+			return second, damage
+		}
+		traces = traces || more
+	}
+	if traces {
+		return Meta{}, damage
 	}
 	return Meta{}, ErrNotBolt
 }
@@ -224,20 +224,35 @@ func grown(buf []byte, n int64) []byte {
 	return buf[:n]
 }
 
-// leaf returns the i-th key and value; the slices alias the page.
-func (p page) leaf(i int) (flags uint32, key, value []byte, err error) {
-	e := headerSize + i*elementSize
-	if e+elementSize > len(p.data) {
-		return 0, nil, nil, fmt.Errorf("element %d of %d lies outside", i, p.count)
+// element says where the i-th key and value of a leaf stand in its page.
+type element struct {
+	flags         uint32
+	key, val, end int64
+}
+
+func (p page) leaf(i int) (element, error) {
+	at := headerSize + i*elementSize
+	if at+elementSize > len(p.data) {
+		return element{}, fmt.Errorf("element %d of %d lies outside", i, p.count)
 	}
-	flags = binary.LittleEndian.Uint32(p.data[e:])
-	k := int64(e) + int64(binary.LittleEndian.Uint32(p.data[e+4:]))
-	v := k + int64(binary.LittleEndian.Uint32(p.data[e+8:]))
-	end := v + int64(binary.LittleEndian.Uint32(p.data[e+12:]))
-	if end > int64(len(p.data)) {
-		return 0, nil, nil, fmt.Errorf("element %d of %d reaches outside", i, p.count)
+	e := element{flags: binary.LittleEndian.Uint32(p.data[at:])}
+	e.key = int64(at) + int64(binary.LittleEndian.Uint32(p.data[at+4:]))
+	e.val = e.key + int64(binary.LittleEndian.Uint32(p.data[at+8:]))
+	e.end = e.val + int64(binary.LittleEndian.Uint32(p.data[at+12:]))
+	if e.end > int64(len(p.data)) {
+		return element{}, fmt.Errorf("element %d of %d reaches outside", i, p.count)
 	}
-	return flags, p.data[k:v:v], p.data[v:end:end], nil
+	return e, nil
+}
+
+// entry is the key and value of an element; both alias the page.
+func (f *File) entry(p page, e element) Entry {
+	return Entry{
+		Key:    p.data[e.key:e.val:e.val],
+		Value:  p.data[e.val:e.end:e.end],
+		Offset: int64(p.id)*f.meta.PageSize + e.val,
+		bucket: e.flags&1 != 0,
+	}
 }
 
 // child returns the i-th first key and child page of a branch.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"sort"
 )
 
@@ -16,6 +15,7 @@ var ErrNoBucket = errors.New("no such bucket")
 // Entry is one key and its value. Both are valid until the next entry.
 type Entry struct {
 	Key, Value []byte
+	Offset     int64 // of the value in the file; of no meaning in an inline bucket
 	bucket     bool
 }
 
@@ -163,12 +163,11 @@ func (w *walk) leaf(p page) bool {
 		return w.fail(p.id, nil, "has flags %#x, not a leaf's", p.flags)
 	}
 	for i := range p.count {
-		flags, k, v, err := p.leaf(i)
-		if err == nil && w.order {
-			if w.last != nil && bytes.Compare(k, w.last) <= 0 {
-				err = fmt.Errorf("element %d is out of order", i)
-			}
-			w.last = append([]byte{}, k...)
+		el, err := p.leaf(i)
+		var e Entry
+		if err == nil {
+			e = w.f.entry(p, el)
+			err = w.ordered(i, e.Key)
 		}
 		if err != nil {
 			if !w.fail(p.id, nil, "%v", err) {
@@ -176,10 +175,7 @@ func (w *walk) leaf(p page) bool {
 			}
 			continue
 		}
-		if bytes.Compare(k, w.from) < 0 {
-			continue
-		}
-		if !w.yield(Entry{Key: k, Value: v, bucket: flags&1 != 0}, nil) {
+		if bytes.Compare(e.Key, w.from) >= 0 && !w.yield(e, nil) {
 			return false
 		}
 	}
@@ -187,101 +183,15 @@ func (w *walk) leaf(p page) bool {
 	return true
 }
 
-// Verify walks every page that can be reached and the list of free pages,
-// and yields what is wrong with them.
-func (f *File) Verify() []error {
-	var errs []error
-	used := map[uint64]bool{0: true, 1: true}
-	mark := func(p page) {
-		for i := range f.pages(p) {
-			if used[p.id+i] {
-				errs = append(errs, &Damage{Page: p.id + i, Reason: "is in use twice"})
-			}
-			used[p.id+i] = true
-		}
+// ordered checks that a key follows the key before it, where order counts.
+func (w *walk) ordered(i int, key []byte) error {
+	if !w.order {
+		return nil
 	}
-	f.verifyTree(f.Root(), mark, &errs, 0)
-	free, p, err := f.freelist()
-	if err != nil {
-		return append(errs, err)
+	last := w.last
+	w.last = append([]byte{}, key...)
+	if last != nil && bytes.Compare(key, last) <= 0 {
+		return fmt.Errorf("element %d is out of order", i)
 	}
-	if p.data != nil {
-		mark(p)
-	}
-	for _, id := range free {
-		if used[id] {
-			errs = append(errs, &Damage{Page: id, Reason: "is in use and in the list of free pages"})
-		}
-	}
-	return errs
-}
-
-func (f *File) verifyTree(t Tree, mark func(page), errs *[]error, depth int) {
-	if depth > 8 {
-		*errs = append(*errs, &Damage{Page: t.root, Reason: "buckets are nested too deep"})
-		return
-	}
-	w := &walk{f: f, seen: map[uint64]bool{}, visit: mark, order: true}
-	var inner []Tree
-	w.yield = func(e Entry, err error) bool {
-		if err == nil && e.bucket {
-			var b Tree
-			if b, err = f.bucket(e.Value); err == nil {
-				inner = append(inner, b)
-			}
-		}
-		if err != nil {
-			*errs = append(*errs, err)
-		}
-		return true
-	}
-	if t.inline != nil {
-		w.leaf(parseHeader(t.inline))
-	} else {
-		w.page(t.root, nil, 0)
-	}
-	for _, b := range inner {
-		f.verifyTree(b, mark, errs, depth+1)
-	}
-}
-
-// Freelist checks the list of free pages, which bbolt trusts when it writes.
-func (f *File) Freelist() error {
-	_, _, err := f.freelist()
-	return err
-}
-
-func (f *File) freelist() ([]uint64, page, error) {
-	if f.meta.Freelist == noFreelist {
-		return nil, page{}, nil
-	}
-	bad := func(reason string) ([]uint64, page, error) {
-		return nil, page{}, &Damage{Page: f.meta.Freelist, Reason: "the list of free pages " + reason}
-	}
-	p, _, err := f.read(f.meta.Freelist, nil)
-	if err != nil {
-		return nil, page{}, err
-	}
-	if p.flags != flagFreelist {
-		return bad("is not where it should be")
-	}
-	b, n := p.data[headerSize:], uint64(p.count)
-	if n == 0xFFFF && len(b) >= 8 {
-		n, b = binary.LittleEndian.Uint64(b), b[8:]
-	}
-	if n > uint64(len(b)/8) {
-		return bad("is longer than its page")
-	}
-	free := make([]uint64, n)
-	for i := range free {
-		free[i] = binary.LittleEndian.Uint64(b[8*i:])
-		if free[i] < 2 || free[i] >= f.meta.HighWater {
-			return bad("names a page outside the file")
-		}
-	}
-	slices.Sort(free)
-	if len(slices.Compact(slices.Clone(free))) != len(free) {
-		return bad("names a page twice")
-	}
-	return free, p, nil
+	return nil
 }

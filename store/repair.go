@@ -1,0 +1,86 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/google/uuid"
+
+	"tokwatt/collect"
+)
+
+// repairChunks bounds what RepairTo keeps before it writes; a record counts
+// for some chunks.
+const repairChunks = 100_000
+
+// RepairTo copies every record that can be read into a new store at path,
+// which must not exist, and reports as Check does. Where the pages
+// themselves are damaged, sessions that were deleted lately may come back.
+// A session whose own record is lost gets one with its id, its start (which
+// the id tells) and a note.
+func (s *Store) RepairTo(ctx context.Context, path string) (Report, error) {
+	var r Report
+	if _, err := os.Lstat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return r, fmt.Errorf("cannot repair store %s to %s, which is there already: name a new file", s.path, path)
+	}
+	w := &repairer{ctx: ctx, to: Open(path, s.opts)}
+	if err := s.survey(ctx, &r, w.take); err != nil {
+		return r, err
+	}
+	return r, w.flush()
+}
+
+// repairer gathers records of one session and stores them together.
+type repairer struct {
+	ctx    context.Context
+	to     *Store
+	id     uuid.UUID
+	recs   []collect.Record
+	chunks int
+}
+
+func (w *repairer) take(id uuid.UUID, rec collect.Record) error {
+	if id != w.id {
+		if err := w.flush(); err != nil {
+			return err
+		}
+		w.id = id
+		if _, ok := rec.(*collect.Session); !ok {
+			w.recs = append(w.recs, lostSession(id))
+		}
+	}
+	w.recs = append(w.recs, rec)
+	w.chunks += 100 // what a record takes beside its chunks
+	if b, ok := rec.(*collect.Batch); ok {
+		for i := range b.Requests {
+			w.chunks += 100 + len(b.Requests[i].Chunks)
+		}
+	}
+	if w.chunks > repairChunks {
+		return w.flush()
+	}
+	return nil
+}
+
+func (w *repairer) flush() error {
+	if len(w.recs) == 0 {
+		return nil
+	}
+	err := w.to.putAll(w.ctx, w.id.String(), w.recs)
+	clear(w.recs)
+	w.recs, w.chunks = w.recs[:0], 0
+	return err
+}
+
+func lostSession(id uuid.UUID) *collect.Session {
+	sec, nsec := id.Time().UnixTime()
+	return &collect.Session{
+		ID:        id.String(),
+		StartedAt: time.Unix(sec, nsec).UTC(),
+		Note:      "recovered: what the session said of itself was damaged",
+	}
+}
