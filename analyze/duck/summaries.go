@@ -51,9 +51,10 @@ func (db *DB) Summaries(ctx context.Context, f SummaryFilter) ([]analyze.Summary
 	return out, err
 }
 
-// sessionFilter makes the condition that picks sessions by id. It names their
-// hosts and dates too: these alone keep the other sessions' files closed. It
-// is empty where there is no such session.
+// sessionFilter makes the condition that picks sessions by id. It spans their
+// hosts and dates too, for these alone keep the other sessions' files closed:
+// DuckDB carries a range on them, but neither a list nor an OR, through the
+// views' joins to every table. It is empty where there is no such session.
 func (db *DB) sessionFilter(ctx context.Context, ids []string) (string, []any, error) {
 	if len(ids) == 0 {
 		return "true", nil, nil
@@ -63,14 +64,17 @@ func (db *DB) sessionFilter(ctx context.Context, ids []string) (string, []any, e
 		args[i] = id
 	}
 	in := "session_id in (?" + strings.Repeat(", ?", len(ids)-1) + ")"
-	var places []string
+	var span string
 	err := db.each(ctx, func(row []any) {
-		places = append(places, fmt.Sprintf("host = %s and date = date '%s'", quote(row[0].(string)), row[1]))
-	}, "select distinct host, date from sessions where "+in, args...)
-	if err != nil || len(places) == 0 {
+		if row[0] != nil {
+			span = fmt.Sprintf(" and host between %s and %s and date between date '%s' and date '%s'",
+				quote(row[0].(string)), quote(row[1].(string)), row[2], row[3])
+		}
+	}, "select min(host), max(host), min(date), max(date) from sessions where "+in, args...)
+	if err != nil || span == "" {
 		return "", nil, err
 	}
-	return in + " and (" + strings.Join(places, " or ") + ")", args, nil
+	return in + span, args, nil
 }
 
 // each runs one of our own queries and hands on its rows.

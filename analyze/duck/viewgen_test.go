@@ -3,8 +3,10 @@ package duck
 import (
 	"flag"
 	"fmt"
+	"math/big"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -17,7 +19,7 @@ var update = flag.Bool("update", false, "write generated views and golden files 
 // table. Their text is a template in testdata with the lists filled in; after
 // a change of metrics run the test with -update.
 func TestGeneratedViews(t *testing.T) {
-	for _, name := range []string{"stat_rows", "metric_values", "summary"} {
+	for _, name := range []string{"stat_rows", "metric_values", "median_interval", "summary"} {
 		template, err := os.ReadFile("testdata/" + name + ".sql.tmpl")
 		if err != nil {
 			t.Fatal(err)
@@ -69,6 +71,7 @@ func metricLists() []string {
 		"{{batch_names}}", lines(batches, 6, 2),
 		"{{pivot}}", lines(pivot, 1, 9),
 		"{{columns}}", lines(columns, 9, 7),
+		"{{ranks}}", lines(ranks(), 5, 2),
 	}
 }
 
@@ -99,4 +102,38 @@ func lines(items []string, n, indent int) string {
 		out = append(out, strings.Repeat(" ", indent)+strings.Join(chunk, ", "))
 	}
 	return strings.Join(out, ",\n")
+}
+
+// lastRank is the last number of batches in the table of intervals; the views
+// have a formula for more.
+const lastRank = 500
+
+func ranks() []string {
+	var out []string
+	for n := 6; n <= lastRank; n++ {
+		k, coverage, _ := exactRank(n)
+		out = append(out, fmt.Sprintf("(%d, %d, %se0)", n, k, strconv.FormatFloat(coverage, 'f', -1, 64)))
+	}
+	return out
+}
+
+// exactRank is the largest k for which the k-th values from below and from
+// above hold the median with 95 % or more, in whole numbers: the pair misses
+// it in 2·(C(n,0) + … + C(n,k−1)) of 2ⁿ cases.
+func exactRank(n int) (k int, coverage float64, ok bool) {
+	all := new(big.Int).Lsh(big.NewInt(1), uint(n))
+	missed, choose := new(big.Int), big.NewInt(1)
+	for i := 0; 2*i < n; i++ {
+		next := new(big.Int).Add(missed, new(big.Int).Lsh(choose, 1))
+		if new(big.Int).Mul(next, big.NewInt(20)).Cmp(all) > 0 {
+			break
+		}
+		missed, k = next, i+1
+		choose = new(big.Int).Div(new(big.Int).Mul(choose, big.NewInt(int64(n-i))), big.NewInt(int64(i+1)))
+	}
+	if k == 0 {
+		return 0, 0, false
+	}
+	miss, _ := new(big.Rat).SetFrac(missed, all).Float64()
+	return k, 1 - miss, true
 }

@@ -5,7 +5,7 @@
 -- that hang on a token count leave out rows where that is an estimate.
 -- tok_per_sec is 0.0 where it could not be measured, which is no speed.
 --
--- A batch's figures count for the group of its requests, and for each group
+-- The figures of a batch count for the group of its requests, and for each group
 -- where a batch of a prefix case has hits of several kinds.
 create or replace temp view metric_values as
 select host, date, session_id, target_id, case_id, prefix_cache_hit, batch_id, metric, v

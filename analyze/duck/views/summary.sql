@@ -329,5 +329,5 @@ select c.session_id, c.host, c.date, c.started_at, c.label, c.hw_chip, c.hw_mode
 from counted c
 left join groups_of_hits g on g.host = c.host and g.date = c.date and g.session_id = c.session_id
   and g.target_id = c.target_id and g.case_id = c.case_id
-left join figures f on f.host = g.host and f.date = g.date and f.session_id = g.session_id
-  and f.target_id = g.target_id and f.case_id = g.case_id and f.prefix_cache_hit is not distinct from g.prefix_cache_hit;
+left join figures f on f.host = c.host and f.date = c.date and f.session_id = c.session_id
+  and f.target_id = c.target_id and f.case_id = c.case_id and f.prefix_cache_hit is not distinct from g.prefix_cache_hit;

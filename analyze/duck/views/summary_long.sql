@@ -5,10 +5,11 @@
 -- too small for it: sd under 2, p90 under 10, p99 under 100. Quantiles are
 -- interpolated between neighbours (type 7), sd is the sample form.
 --
--- n_batches, lo, hi, coverage and cv are over batch medians. lo and hi are the
--- narrowest pair of order statistics, the k-th from below and from above, that
--- holds the true median with a probability of 95 % or more, and coverage is
--- that probability. Under 6 batches no pair does. cv is 100 * population sd /
+-- n_batches, lo, hi, coverage and cv are over batch medians. lo and hi are
+-- between them, the k-th from below and from above: see median_interval. Over
+-- 500 batches, where that table ends, k comes from a formula that gives the
+-- same k (checked up to 3000) and coverage, a little over 0.95, is NULL.
+-- cv is 100 * population sd /
 -- mean, NULL under 2 batches and where the mean is not above 0.
 create or replace temp view summary_long as
 with
@@ -26,25 +27,13 @@ ranked as (
          count(*) over (partition by host, date, session_id, target_id, case_id, prefix_cache_hit, metric) as n_batches
   from batch_medians
 ),
--- Each value is below the true median with probability 1/2. The pair with i
--- values outside on either side misses it when at most i of n values are below
--- it, or at most i above: with probability 2 * (C(n,0) + ... + C(n,i)) / 2^n.
--- The binomial coefficients are added up as logarithms, since 2^n overflows.
-sizes as (
-  select distinct n_batches as n from ranked where n_batches >= 6
-),
-coefficients as (
-  select n, i, sum(case when i = 0 then 0e0 else ln((n - i + 1e0) / i) end)
-         over (partition by n order by i rows between unbounded preceding and current row) as ln_choose
-  from sizes join range(0, 5001) as r(i) on i * 2 < n
-),
-misses as (
-  select n, i, 2e0 * sum(exp(ln_choose - n * ln(2e0)))
-         over (partition by n order by i rows between unbounded preceding and current row) as miss
-  from coefficients
-),
-ranks as (
-  select n, max(i) + 1 as k, 1e0 - max(miss) as coverage from misses where miss <= 0.05e0 group by n
+with_k as (
+  select r.*, i.coverage,
+         case when r.n_batches > 500
+              then cast(floor(r.n_batches / 2e0 + 0.5e0 - 0.979981992270027e0 * sqrt(cast(r.n_batches as double))
+                              + 0.23e0 / sqrt(cast(r.n_batches as double))) as bigint)
+              else i.k end as k
+  from ranked r left join median_interval i on i.n = r.n_batches
 ),
 over_batches as (
   select host, date, session_id, target_id, case_id, prefix_cache_hit, metric,
@@ -53,7 +42,7 @@ over_batches as (
          max(case when rank = n_batches + 1 - k then median end) as hi,
          max(coverage) as coverage,
          case when count(*) >= 2 and avg(median) > 0 then 100e0 * stddev_pop(median) / avg(median) end as cv
-  from ranked left join ranks on ranks.n = ranked.n_batches
+  from with_k
   group by host, date, session_id, target_id, case_id, prefix_cache_hit, metric
 )
 select r.host, r.date, r.session_id, r.target_id, r.case_id, r.prefix_cache_hit, r.metric,

@@ -1,0 +1,485 @@
+//go:build cgo
+
+package duck
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"tokwatt/analyze"
+	"tokwatt/analyze/analyzetest"
+	"tokwatt/analyze/duck/rowio"
+)
+
+// TestMedianInterval compares ranks and coverage for many numbers of batches
+// with whole-number arithmetic.
+func TestMedianInterval(t *testing.T) {
+	f := newFixture(t)
+	f.session("s")
+	sizes := []int{200, 499, 500, 501, 502, 503, 504, 1000, 1100, 3000}
+	for n := 1; n <= 130; n++ {
+		sizes = append(sizes, n)
+	}
+	for _, n := range sizes {
+		f.case_("s", n, n, "cold")
+	}
+	// In a shuffled order the b-th smallest value of a case is b.
+	f.exec(`insert into requests (session_id, host, date, batch_id, request_id, status, tokens_source, in_stats, in_cold_stats, ttft_ms)
+		select session_id, host, date, batch_id, batch_id, 'ok', 'server', true, true, cast(batch_id %% 100000 as double) from batches order by hash(batch_id)`)
+	db := f.open(Options{})
+	summaries, err := db.Summaries(t.Context(), SummaryFilter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(summaries) != len(sizes) {
+		t.Fatalf("%d summaries, want %d", len(summaries), len(sizes))
+	}
+	for _, s := range summaries {
+		n, got := int(s.CaseID), s.Stats["ttft_ms"]
+		k, coverage, ok := exactRank(n)
+		if !ok {
+			if got.Lo != nil || got.Hi != nil || got.Coverage != nil {
+				t.Errorf("n = %d has an interval", n)
+			}
+			continue
+		}
+		if got.Lo == nil || *got.Lo != float64(k) || got.Hi == nil || *got.Hi != float64(n+1-k) {
+			t.Errorf("n = %d: [%s, %s], want [%d, %d]", n, show(got.Lo), show(got.Hi), k, n+1-k)
+		}
+		if n > lastRank {
+			if got.Coverage != nil {
+				t.Errorf("n = %d: coverage %v, want NULL", n, *got.Coverage)
+			}
+			continue
+		}
+		if got.Coverage == nil || math.Abs(*got.Coverage-coverage) > 1e-9 {
+			t.Errorf("n = %d: coverage %s, want %v", n, show(got.Coverage), coverage)
+		}
+	}
+}
+
+// one makes a session with one cold case whose batches have a request each,
+// with the given columns of table requests.
+func one(t *testing.T, columns string, rows ...string) analyze.Summary {
+	t.Helper()
+	f := newFixture(t)
+	f.session("s")
+	f.case_("s", 1, len(rows), "cold")
+	for i, row := range rows {
+		f.exec(`insert into requests (session_id, host, date, batch_id, request_id, flags, %s) values ('s', 'h', '2026-01-02', %d, %d, [], %s)`,
+			columns, 100001+i, i+1, row)
+	}
+	got, err := f.open(Options{}).Summaries(t.Context(), SummaryFilter{})
+	if err != nil || len(got) != 1 {
+		t.Fatalf("%d summaries, error %v; want one", len(got), err)
+	}
+	return got[0]
+}
+
+const good = "'ok', true, true, 'server'"
+
+func TestWorkedCases(t *testing.T) {
+	const columns = "status, in_stats, in_cold_stats, tokens_source, generation_tps"
+	rates := func(xs ...float64) []string {
+		var rows []string
+		for _, x := range xs {
+			rows = append(rows, fmt.Sprintf("%s, %v", good, x))
+		}
+		return rows
+	}
+	check := func(name string, got *float64, want float64) {
+		t.Helper()
+		if !near(got, &want) {
+			t.Errorf("%s is %s, want %v", name, show(got), want)
+		}
+	}
+	for _, c := range []struct {
+		rates     []float64
+		cv        float64
+		stability string
+	}{
+		{[]float64{95, 105}, 5, "variable"}, {[]float64{90, 110}, 10, "unstable"}, {[]float64{95.1, 104.9}, 4.9, "stable"},
+	} {
+		s := one(t, columns, rates(c.rates...)...)
+		check("cv", s.CV, c.cv)
+		if s.Stability != c.stability {
+			t.Errorf("%v is %s, want %s", c.rates, s.Stability, c.stability)
+		}
+	}
+
+	s := one(t, columns, rates(42)...)
+	g := s.Stats["generation_tps"]
+	check("median of one", g.Median, 42)
+	if g.SD != nil || s.CV != nil || s.Stability != "" || g.Lo != nil || g.P90 != nil {
+		t.Errorf("one value has a spread: %+v", s)
+	}
+
+	g = one(t, columns, rates(12000000001, 12000000003, 12000000005)...).Stats["generation_tps"]
+	check("mean at an offset", g.Mean, 12000000003)
+	check("sd at an offset", g.SD, 2)
+
+	g = one(t, columns, rates(50, 51, 52, 53, 60)...).Stats["generation_tps"]
+	if g.Lo != nil || g.Hi != nil || g.Coverage != nil {
+		t.Errorf("five batches have an interval: %+v", g)
+	}
+	g = one(t, columns, rates(11, 12, 13, 14, 15, 16, 17, 18, 99)...).Stats["generation_tps"]
+	if g.P90 != nil {
+		t.Errorf("nine values have a p90: %v", *g.P90)
+	}
+	var hundred []float64
+	for i := range 100 {
+		hundred = append(hundred, float64((i*37)%100+1))
+	}
+	g = one(t, columns, rates(hundred...)...).Stats["generation_tps"]
+	check("median of 1..100", g.Median, 50.5)
+	check("p90 of 1..100", g.P90, 90.1)
+	check("p99 of 1..100", g.P99, 99.01)
+	if g = one(t, columns, rates(hundred[:99]...)...).Stats["generation_tps"]; g.P99 != nil {
+		t.Errorf("99 values have a p99: %v", *g.P99)
+	}
+	g = one(t, columns, good+", 50", good+", null", good+", 54").Stats["generation_tps"]
+	check("median beside NULL", g.Median, 52)
+	if g.N != 2 {
+		t.Errorf("n = %d beside NULL, want 2", g.N)
+	}
+}
+
+func TestMixedRows(t *testing.T) {
+	s := one(t, "status, in_stats, in_cold_stats, tokens_source, ttft_ms, generation_tps, tok_per_sec",
+		good+", 100, 10, 10", good+", 104, 20, 0.0", good+", 108, 30, 30",
+		"'failed', false, false, null, 300, 1000, 1000",
+		"'invalid', false, false, 'server', 120, 1000, 1000",
+		"'ok', true, false, 'server', 12, 1000, 1000", // from the cache
+		"'ok', true, true, 'estimate', 101, 1000, 1000")
+	for metric, want := range map[string]struct {
+		n      int64
+		median float64
+	}{"ttft_ms": {4, 102.5}, "generation_tps": {3, 20}, "tok_per_sec": {2, 20}} {
+		if got := s.Stats[metric]; got.N != want.n || !near(got.Median, &want.median) {
+			t.Errorf("%s: n %d median %s, want %v", metric, got.N, show(got.Median), want)
+		}
+	}
+	if s.NOK != 5 || s.NFailed != 1 || s.NInvalid != 1 || s.NEstimated != 1 || s.NBatches != 4 {
+		t.Errorf("counts: %+v", s)
+	}
+}
+
+// TestNothingMeasured: a case where all failed has a row of counts, and NULLs.
+func TestNothingMeasured(t *testing.T) {
+	for _, mode := range []string{"cold", "prefix"} {
+		f := newFixture(t)
+		f.session("s")
+		f.case_("s", 1, 5, mode)
+		f.exec(`insert into requests (session_id, host, date, batch_id, request_id, status, error_kind, flags, in_stats, in_cold_stats, in_prefill_stats)
+			select session_id, host, date, batch_id, batch_id, 'failed', 'truncated', [], false, false, false from batches`)
+		got, err := f.open(Options{}).Summaries(t.Context(), SummaryFilter{Points: true})
+		if err != nil || len(got) != 1 {
+			t.Fatalf("%s: %d summaries, error %v; want one", mode, len(got), err)
+		}
+		s := got[0]
+		if s.NFailed != 5 || s.NOK != 0 || s.NBatches != 0 || s.CV != nil || s.Stability != "" || s.PrefixCacheHit != "" {
+			t.Errorf("%s: %+v", mode, s)
+		}
+		for metric, stat := range s.Stats {
+			if fmt.Sprint(stat) != fmt.Sprint(analyze.Stat{}) {
+				t.Errorf("%s: %s has figures: %+v", mode, metric, stat)
+			}
+		}
+	}
+}
+
+// TestKindsOfHit: a prefix case has a summary a kind of hit; its counts are the
+// whole case's, and exact hits have no prompt_tps.
+func TestKindsOfHit(t *testing.T) {
+	f := newFixture(t)
+	f.session("s")
+	f.case_("s", 1, 7, "prefix")
+	f.exec(`insert into requests (session_id, host, date, batch_id, request_id, status, flags, tokens_source, prefix_cache_hit, in_stats, in_cold_stats, in_prefill_stats, prompt_tps, ttft_ms)
+		select session_id, host, date, batch_id, batch_id, 'ok', [], 'server', hit, true, false, hit <> 'exact', 100, 10
+		from (select *, ['none', 'partial', 'exact', 'exact', 'unknown', 'partial', 'exact'][batch_id - 100000] as hit from batches)`)
+	got, err := f.open(Options{}).Summaries(t.Context(), SummaryFilter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"exact 3 0", "none 1 1", "partial 2 2", "unknown 1 1"}
+	var have []string
+	for _, s := range got {
+		have = append(have, fmt.Sprint(s.PrefixCacheHit, " ", s.Stats["ttft_ms"].N, " ", s.Stats["prompt_tps"].N))
+		if s.NOK != 7 || s.NCacheHit != 5 {
+			t.Errorf("%s: n_ok %d n_cache_hit %d, want 7 and 5", s.PrefixCacheHit, s.NOK, s.NCacheHit)
+		}
+	}
+	if !slices.Equal(have, want) {
+		t.Errorf("kinds are %q, want %q", have, want)
+	}
+}
+
+func TestEmptyStore(t *testing.T) {
+	for _, root := range []string{t.TempDir(), filepath.Join(t.TempDir(), "missing")} {
+		db := open(t, Options{Roots: []string{root}})
+		for _, table := range analyze.Tables() {
+			if got := column(t, db, "select count(*) from "+table.Name); got[0] != "0" {
+				t.Errorf("%s has %s rows", table.Name, got[0])
+			}
+		}
+		for _, view := range viewNames() {
+			if view == "median_interval" { // a table of numbers
+				continue
+			}
+			if got := column(t, db, "select count(*) from "+view); got[0] != "0" {
+				t.Errorf("%s has %s rows", view, got[0])
+			}
+		}
+		if got, err := db.Summaries(t.Context(), SummaryFilter{Points: true}); err != nil || len(got) != 0 {
+			t.Errorf("summaries %v, error %v", got, err)
+		}
+		if got, err := db.Summaries(t.Context(), SummaryFilter{Sessions: []string{"x"}}); err != nil || len(got) != 0 {
+			t.Errorf("summaries of x %v, error %v", got, err)
+		}
+		if ids, err := db.Sessions(t.Context()); err != nil || len(ids) != 0 {
+			t.Errorf("sessions %v, error %v", ids, err)
+		}
+	}
+}
+
+// TestRoots: several datasets are one; names that are patterns or partitions
+// elsewhere are but names here.
+func TestRoots(t *testing.T) {
+	top := t.TempDir()
+	var roots []string
+	i := uint64(0)
+	for _, name := range []string{"plain", "it's", "a b", "[x]*?", `back\slash`, "host=other", "über"} {
+		root := filepath.Join(top, name)
+		roots = append(roots, root)
+		i++
+		export(t, root, analyzetest.Options{Seed: i, Host: "007", Targets: 1, PP: []int64{8}, Repeats: 1, Concurrency: []int64{1}})
+	}
+	db := open(t, Options{Roots: append(roots, filepath.Join(top, "none"))})
+	if ids, err := db.Sessions(t.Context()); err != nil || len(ids) != len(roots) {
+		t.Errorf("%d sessions (error %v), want %d", len(ids), err, len(roots))
+	}
+	if hosts := column(t, db, "select distinct host from runs"); !slices.Equal(hosts, []string{"007"}) {
+		t.Errorf("hosts are %q, want 007", hosts)
+	}
+	// A session that appears later is seen by the next query.
+	export(t, roots[0], analyzetest.Options{Seed: 99, Host: "late", Targets: 1, PP: []int64{8}, Repeats: 1, Concurrency: []int64{1}})
+	if n := column(t, db, "select count(*) from sessions where host = 'late'"); n[0] != "1" {
+		t.Errorf("a new session is not seen")
+	}
+}
+
+// TestOtherSchemas: files of an older schema have NULL in the newer columns,
+// columns of a newer one are left out.
+func TestOtherSchemas(t *testing.T) {
+	f := newFixture(t)
+	f.session("s")
+	f.case_("s", 1, 1, "cold")
+	f.exec("alter table cases drop eos_ban")
+	f.exec("alter table cases add column invented int")
+	db := f.open(Options{})
+	if got := column(t, db, "select eos_ban is null and pp = 128 from cases"); !slices.Equal(got, []string{"true"}) {
+		t.Errorf("an older file reads as %v", got)
+	}
+	if _, err := db.Query(t.Context(), "select invented from cases"); err == nil {
+		t.Error("a column from nowhere is in the table")
+	}
+}
+
+// TestOrderOfRows: the order in which rows were written changes nothing.
+func TestOrderOfRows(t *testing.T) {
+	var seen []analyze.Summary
+	for _, order := range []string{"x", "-x", "hash(x)"} {
+		f := newFixture(t)
+		f.session("s")
+		f.case_("s", 1, 20, "cold")
+		f.exec(`insert into requests (session_id, host, date, batch_id, request_id, status, flags, tokens_source, in_stats, in_cold_stats, in_prefill_stats, ttft_ms, generation_tps)
+			select 's', 'h', '2026-01-02', 100001 + x %% 20, x, 'ok', [], 'server', true, true, true, hash(x) %% 9973, 20 + hash(x) %% 31
+			from range(400) r(x) order by %s`, order)
+		got, err := f.open(Options{}).Summaries(t.Context(), SummaryFilter{Points: true})
+		if err != nil || len(got) != 1 {
+			t.Fatalf("%d summaries, error %v", len(got), err)
+		}
+		seen = append(seen, got[0])
+	}
+	for _, other := range seen[1:] {
+		compareSummaries(t, []analyze.Summary{other}, seen[:1])
+	}
+}
+
+// TestFilterReachesFiles: a filter on a view opens only the files it needs.
+func TestFilterReachesFiles(t *testing.T) {
+	root := t.TempDir()
+	o := analyzetest.Options{Targets: 1, PP: []int64{8}, Repeats: 1, Tokens: 2, Concurrency: []int64{1}}
+	export(t, root, slices.Collect(analyzetest.Fleet(3, 4, o))...)
+	db := open(t, Options{Roots: []string{root}})
+	where, _, err := db.sessionFilter(t.Context(), column(t, db, "select session_id from sessions where host = '007' and date = '2026-01-16'"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, span, _ := strings.Cut(where, " and ")
+	for _, view := range []string{"runs", "summary"} {
+		for _, filter := range []string{"host = '007' and date = '2026-01-16'", span} {
+			plan := strings.Join(planOf(t, db, "explain (analyze, format json) select * from "+view+" where "+filter), "\n")
+			scans := regexp.MustCompile(`"Scanning Files": "(\d+)/12"`).FindAllStringSubmatch(plan, -1)
+			if all := strings.Count(plan, `"Total Files Read"`); len(scans) < 5 || len(scans) != all {
+				t.Errorf("%s where %s: %d of %d scans skip files, want all", view, filter, len(scans), all)
+			}
+			for _, scan := range scans {
+				if scan[1] != "1" {
+					t.Errorf("%s where %s: a scan opens %s files, want 1", view, filter, scan[1])
+				}
+			}
+		}
+	}
+}
+
+func planOf(t *testing.T, db *DB, sql string) []string {
+	t.Helper()
+	rows, err := db.Query(t.Context(), sql)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var out []string
+	for row, err := range rows.All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, fmt.Sprint(row...))
+	}
+	return out
+}
+
+// TestColumns pins names and types: scripts hang on them. Adding is free.
+func TestColumns(t *testing.T) {
+	db := open(t, Options{Roots: []string{t.TempDir()}})
+	var b strings.Builder
+	for _, view := range []string{"sessions", "segments", "targets", "cases", "batches", "requests", "chunks", "runs", "summary_long", "summary"} {
+		rows, err := db.Query(t.Context(), "from "+view)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range rows.Columns() {
+			fmt.Fprintf(&b, "%s.%s %s\n", view, c.Name, c.Type)
+		}
+		rows.Close()
+	}
+	for _, m := range analyze.Metrics() {
+		for _, figure := range []string{"median", "lo", "hi", "coverage", "mean", "sd", "n", "p90", "p99"} {
+			if !strings.Contains(b.String(), "summary."+m.Name+"_"+figure+" ") {
+				t.Errorf("summary has no %s_%s", m.Name, figure)
+			}
+		}
+	}
+	golden(t, "columns.txt", b.String())
+}
+
+// TestSmallDataset pins what a reader sees of a small session.
+func TestSmallDataset(t *testing.T) {
+	f := newFixture(t)
+	f.session("s")
+	f.case_("s", 1, 6, "cold")
+	f.case_("s", 2, 3, "prefix")
+	f.case_("s", 3, 2, "cold")
+	f.exec("update batches set batch_wall_s = 1 + repeat_index, agg_wall_tps = 40, warmup = (batch_id = 300001)")
+	f.exec(`insert into requests (session_id, host, date, batch_id, request_id, status, error_kind, flags, tokens_source, prefix_cache_hit,
+			in_stats, in_cold_stats, in_prefill_stats, ttft_ms, prompt_tps, generation_tps, tok_per_sec)
+		values ('s', 'h', '2026-01-02', 100001, 1, 'ok', null, [], 'server', 'none', true, true, true, 100, 1280, 20, 20),
+			('s', 'h', '2026-01-02', 100001, 2, 'ok', null, [], 'server', 'none', true, true, true, 110, 1180, 21, 0),
+			('s', 'h', '2026-01-02', 100002, 3, 'ok', null, [], 'server', 'none', true, true, true, 102, 1270, 22, 22),
+			('s', 'h', '2026-01-02', 100003, 4, 'ok', null, ['estimated_tokens'], 'estimate', 'none', true, true, true, 104, 1260, 23, 23),
+			('s', 'h', '2026-01-02', 100004, 5, 'ok', null, ['cache_hit_in_cold'], 'server', 'exact', true, false, false, 5, 9999, 24, 24),
+			('s', 'h', '2026-01-02', 100005, 6, 'invalid', null, ['bad_figure'], 'server', 'none', false, false, false, 1, 1, 1, 1),
+			('s', 'h', '2026-01-02', 100006, 7, 'failed', 'reset', [], null, null, false, false, false, 2, null, null, null),
+			('s', 'h', '2026-01-02', 200001, 8, 'ok', null, [], 'server', 'none', true, false, true, 90, 1400, 30, 30),
+			('s', 'h', '2026-01-02', 200002, 9, 'ok', null, [], 'server', 'exact', true, false, false, 9, 14000, 31, 31),
+			('s', 'h', '2026-01-02', 200003, 10, 'ok', null, [], 'server', 'exact', true, false, false, 8, 14000, 32, 32),
+			('s', 'h', '2026-01-02', 300001, 11, 'ok', null, [], 'server', 'none', false, false, false, 50, 50, 50, 50),
+			('s', 'h', '2026-01-02', 300002, 12, 'ok', null, ['implausible'], 'server', 'none', false, false, false, 50, 50, 5e7, 50)`)
+	db := f.open(Options{Threads: 1})
+	var b strings.Builder
+	for _, sql := range []string{
+		"select case_id, batch_id, request_id, status, in_stats, ttft_ms, generation_tps, flags from runs order by request_id",
+		`select case_id, prefix_cache_hit, n_batches, n_ok, n_failed, n_invalid, n_cache_hit, n_estimated, n_implausible, cv, stability,
+		ttft_ms_n, ttft_ms_median, generation_tps_n, generation_tps_median from summary order by all`,
+		"select case_id, prefix_cache_hit, metric, batch_id, n, median from batch_medians order by all",
+		"select case_id, prefix_cache_hit, metric, n, n_batches, median, lo, hi, coverage, mean, sd, p90, cv from summary_long order by all",
+	} {
+		rows, err := db.Query(t.Context(), sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := rowio.WriteCSV(&b, rows.Names(), rows.All()); err != nil {
+			t.Fatal(err)
+		}
+		rows.Close()
+		b.WriteString("\n")
+	}
+	golden(t, "small.csv", b.String())
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs; run go test with -update and read the change. Got:\n%s", path, got)
+	}
+}
+
+// TestPortableSubset holds the view files to constructs that DuckDB and Spark
+// SQL read alike; each rule is shown to catch what it is for.
+func TestPortableSubset(t *testing.T) {
+	rules := []struct{ pattern, example string }{
+		{`"`, `select "a"`}, {"`", "select `a`"}, {`\\`, `'a\n'`}, {`''[^,) ]`, `'it''s'`},
+		{`(?i)\bquantile_cont\b`, "quantile_cont(x, 0.5)"}, {`(?i)\blen\(`, "len(l)"}, {`(?i)\blist_contains\b`, "list_contains(l, 1)"},
+		{`(?i)\bunnest\b`, "unnest(l)"}, {`(?i)\bqualify\b`, "qualify x"}, {`(?i)\bexclude\b`, "* exclude (a)"}, {`(?i)\brecursive\b`, "with recursive a"},
+		{`(?i)\bas (varchar|text|int|integer)\)`, "cast(x as varchar)"}, {`//|\bdiv\b`, "a // b"}, {`(?i)\blog\(`, "log(x)"}, {`(?i)\bround\(`, "round(x)"},
+		{`(?i)\bepoch|datediff|extract\(`, "epoch(t)"}, {`\[\d`, "l[1]"}, {`(?i)create (or replace )?view`, "create view a"}, {`(?i)\bpivot \(`, "pivot (a)"},
+		{`(?i)\bsum\(\w+ = `, "sum(a = 1)"}, {`(?i)\barray_length|cardinality\b`, "array_length(l)"}, {`(?i)\busing \w`, "percentile(x) using y"},
+		{`/ \w+\.?\w*\b\s*(,|as)`, "a / b as c"},
+	}
+	for _, r := range rules {
+		if !regexp.MustCompile(r.pattern).MatchString(r.example) {
+			t.Errorf("rule %s does not catch %s", r.pattern, r.example)
+		}
+	}
+	comment := regexp.MustCompile(`--[^\n]*`)
+	for _, name := range viewNames() {
+		text, err := ViewSQL(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range comment.FindAllString(text, -1) {
+			if strings.ContainsAny(c, ";'") {
+				t.Errorf("%s: a comment has a semicolon or quote: %s", name, c)
+			}
+		}
+		code := comment.ReplaceAllString(text, "")
+		for _, r := range rules {
+			if m := regexp.MustCompile(r.pattern).FindString(code); m != "" {
+				t.Errorf("%s: %q is not in the portable subset (rule %s)", name, m, r.pattern)
+			}
+		}
+		if got := len(statements(code)); got != 1 {
+			t.Errorf("%s has %d statements, want one", name, got)
+		}
+	}
+	if _, err := ViewSQL("nothing"); err == nil {
+		t.Error("a view that does not exist has a text")
+	}
+}
