@@ -44,6 +44,24 @@ func BenchmarkExport(b *testing.B) {
 	b.ReportMetric(float64(chunks)/b.Elapsed().Seconds(), "chunks/s")
 }
 
+// BenchmarkExportMillion is a session of 1 M requests and 20 M chunks, made as
+// it is written, so its figures include the making. Run it with -benchtime 1x
+// and look at the peak memory of the process.
+func BenchmarkExportMillion(b *testing.B) {
+	if testing.Short() {
+		b.Skip("takes a minute")
+	}
+	for b.Loop() {
+		o := analyzetest.Options{Repeats: 22_222, Tokens: 18}
+		done, err := analyze.Export(b.Context(), analyzetest.Records(o), b.TempDir(), analyze.ExportOptions{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(done.Rows["requests"])/b.Elapsed().Seconds(), "requests/s")
+		b.ReportMetric(float64(done.Rows["chunks"])/b.Elapsed().Seconds(), "chunks/s")
+	}
+}
+
 // BenchmarkDerive is the formulas alone, 20 chunks a request.
 func BenchmarkDerive(b *testing.B) {
 	var batches []*collect.Batch

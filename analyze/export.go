@@ -44,14 +44,15 @@ const maxErrors = 20
 // target. The error is for what stops the export: no session, a full disk, the
 // context. Then no table has a file of the session.
 //
-// Memory does not grow with the session: a batch is held at a time, and of
-// each table one row group, compressed. Exporting a session again replaces its
-// files; the same records give the same bytes.
+// Memory does not grow with the session: a few batches are held at a time, and
+// of each table one row group, compressed. A record must not be changed once
+// it was yielded. Exporting a session again replaces its files; the same
+// records give the same bytes.
 func Export(ctx context.Context, recs iter.Seq2[collect.Record, error], root string, opts ExportOptions) (Exported, error) {
 	x := exporter{root: root, opts: opts, targets: map[int64]*collect.TargetInfo{}, cases: map[int64]*collect.Case{}}
 	err := x.run(ctx, recs)
 	if err != nil {
-		x.files.abandon()
+		x.abandon()
 		return x.done, fmt.Errorf("export of session %s to %s: %w", orUnknown(x.done.SessionID), root, err)
 	}
 	return x.done, nil
@@ -74,6 +75,7 @@ type exporter struct {
 	cases   map[int64]*collect.Case
 	files   fileSet
 	tables  *sessionTables // nil until the session is known
+	chunks  *chunkWriter   // as tables
 }
 
 func (x *exporter) run(ctx context.Context, recs iter.Seq2[collect.Record, error]) error {
@@ -95,11 +97,19 @@ func (x *exporter) run(ctx context.Context, recs iter.Seq2[collect.Record, error
 	if err := x.tables.sessions.add(x.session); err != nil {
 		return err
 	}
-	if err := x.tables.close(); err != nil {
+	if err := errors.Join(x.chunks.close(), x.tables.close()); err != nil {
 		return err
 	}
 	x.done.Rows = x.tables.rows()
 	return x.files.publish(x.opts.Sync)
+}
+
+// abandon leaves no trace of an export that failed.
+func (x *exporter) abandon() {
+	if x.chunks != nil {
+		x.chunks.close() // it still writes to a file that is about to go
+	}
+	x.files.abandon()
 }
 
 func (x *exporter) damaged(err error) {
@@ -149,11 +159,15 @@ func (x *exporter) begin(s *collect.Session) error {
 	x.session = sessionRow(s)
 	x.done.SessionID, x.done.Host, x.done.Date = p.session, p.host, p.date
 	x.files = fileSet{root: x.root, partition: p}
-	x.tables, err = openTables(&x.files)
+	tables, err := openTables(&x.files)
+	if err != nil {
+		return err
+	}
+	x.tables, x.chunks = tables, newChunkWriter(tables.chunks, s.ID)
 	for _, f := range x.files.files {
 		x.done.Files = append(x.done.Files, p.path(f.table))
 	}
-	return err
+	return nil
 }
 
 func (x *exporter) batch(b *collect.Batch) error {
@@ -174,20 +188,7 @@ func (x *exporter) batch(b *collect.Batch) error {
 	if err := x.tables.requests.add(requests...); err != nil {
 		return err
 	}
-	return x.chunks(b)
-}
-
-func (x *exporter) chunks(b *collect.Batch) error {
-	for i := range b.Requests {
-		r := &b.Requests[i]
-		for seq, c := range r.Chunks {
-			row := ChunkRow{SessionID: x.done.SessionID, RequestID: r.RequestID, Seq: int64(seq), Chunk: c}
-			if err := x.tables.chunks.add(row); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return x.chunks.add(b)
 }
 
 func sessionRow(s *collect.Session) SessionRow {

@@ -1,18 +1,257 @@
 package analyze_test
 
 import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"tokwatt/analyze"
 	"tokwatt/analyze/analyzetest"
+	"tokwatt/collect"
 )
 
-func TestExportWritesEveryTable(t *testing.T) {
-	root := t.TempDir()
-	o := analyzetest.Options{Host: "Mac Mini"}
-	done, err := analyze.Export(t.Context(), analyzetest.Records(o), root, analyze.ExportOptions{})
+func export(t *testing.T, recs iter.Seq2[collect.Record, error], root string) analyze.Exported {
+	t.Helper()
+	done, err := analyze.Export(t.Context(), recs, root, analyze.ExportOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Log(done)
+	return done
+}
+
+// files lists what is below root, temporary files too.
+func files(t *testing.T, root string) []string {
+	t.Helper()
+	var out []string
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			rel, _ := filepath.Rel(root, path)
+			out = append(out, rel)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func records(recs ...collect.Record) iter.Seq2[collect.Record, error] {
+	return func(yield func(collect.Record, error) bool) {
+		for _, r := range recs {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+func session(host string) *collect.Session {
+	return &collect.Session{ID: "0198-a", StartedAt: time.Date(2026, 3, 1, 23, 30, 0, 0, time.FixedZone("", -3600)), Host: collect.Host{Name: host}}
+}
+
+func TestExportWritesOneFileATable(t *testing.T) {
+	root := t.TempDir()
+	done := export(t, records(session("Mac Mini")), root)
+	var want []string
+	for _, table := range analyze.Tables() {
+		want = append(want, "table="+table.Name+"/host=Mac%20Mini/date=2026-03-02/0198-a.parquet")
+	}
+	if !slices.Equal(done.Files, want) {
+		t.Errorf("files %q, want %q", done.Files, want)
+	}
+	slices.Sort(want)
+	if got := files(t, root); !slices.Equal(got, want) {
+		t.Errorf("on disk: %q, want %q", got, want)
+	}
+	if done.Host != "Mac Mini" || done.Date != "2026-03-02" || done.SessionID != "0198-a" {
+		t.Errorf("%+v", done)
+	}
+	for _, table := range analyze.Tables() { // a table without rows is a good file too
+		if got := read(t, root, done, table.Name); got.NumRows() != done.Rows[table.Name] || int(got.NumCols()) != len(table.Columns) {
+			t.Errorf("%s: %d rows of %d columns", table.Name, got.NumRows(), got.NumCols())
+		}
+	}
+}
+
+func TestExportEscapesHosts(t *testing.T) {
+	for host, dir := range map[string]string{
+		"mac-1.local":   "mac-1.local",
+		"a/../b":        "a%2F..%2Fb",
+		"50% = \"x\":*": "50%25%20%3D%20%22x%22%3A%2A",
+		"küche":         "küche",
+		"bad\xff\x00":   "bad\uFFFD%00",
+		"":              "unknown",
+	} {
+		root := t.TempDir()
+		done := export(t, records(session(host)), root)
+		if got := strings.Split(done.Files[0], "/")[1]; got != "host="+dir {
+			t.Errorf("host %q is in %q, want %q", host, got, dir)
+		}
+		if _, err := os.Stat(filepath.Join(root, done.Files[0])); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestExportGivesTheSameBytes(t *testing.T) {
+	o := analyzetest.Options{Seed: 5, Repeats: 2}
+	first, second := t.TempDir(), t.TempDir()
+	done := export(t, analyzetest.Records(o), first)
+	export(t, analyzetest.Records(o), second)
+	export(t, analyzetest.Records(o), second) // over what is there
+	for _, f := range done.Files {
+		a, errA := os.ReadFile(filepath.Join(first, f))
+		b, errB := os.ReadFile(filepath.Join(second, f))
+		if errA != nil || errB != nil || !bytes.Equal(a, b) {
+			t.Errorf("%s differs (%v, %v)", f, errA, errB)
+		}
+	}
+	if n := len(files(t, second)); n != len(done.Files) {
+		t.Errorf("%d files, want %d", n, len(done.Files))
+	}
+}
+
+// Whatever record of a session is damaged, the rest goes in, and what is
+// missing is said.
+func TestExportGoesOnAfterDamage(t *testing.T) {
+	o := analyzetest.Options{Targets: 2, PP: []int64{64}, Concurrency: []int64{1}, Repeats: 1, Clean: true}
+	whole := export(t, analyzetest.Records(o), t.TempDir())
+	total := 0
+	for range analyzetest.Records(o) {
+		total++
+	}
+	for k := range total {
+		root := t.TempDir()
+		done, err := analyze.Export(t.Context(), damaged(o, k), root, analyze.ExportOptions{})
+		if k == 0 { // the session itself
+			if err == nil || len(files(t, root)) > 0 {
+				t.Errorf("without its session: %v, %q", err, files(t, root))
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatalf("record %d: %v", k, err)
+		}
+		// a damaged target takes its two batches along, a damaged case too
+		missing := whole.Rows["batches"] - done.Rows["batches"]
+		if done.Damaged < 1 || !strings.Contains(done.Errors[0].Error(), "bit rot") || missing > 2 || done.Damaged < missing {
+			t.Errorf("record %d: %d damaged, %d batches missing, %v", k, done.Damaged, missing, done.Errors)
+		}
+		if len(files(t, root)) != len(done.Files) {
+			t.Errorf("record %d: %q", k, files(t, root))
+		}
+	}
+}
+
+func damaged(o analyzetest.Options, k int) iter.Seq2[collect.Record, error] {
+	return func(yield func(collect.Record, error) bool) {
+		i := 0
+		for rec := range analyzetest.Records(o) {
+			ok := false
+			if i == k {
+				ok = yield(nil, errors.New("bit rot"))
+			} else {
+				ok = yield(rec, nil)
+			}
+			if i++; !ok {
+				return
+			}
+		}
+	}
+}
+
+func TestExportRefuses(t *testing.T) {
+	bad := session("h")
+	bad.ID = "../x"
+	for name, recs := range map[string]iter.Seq2[collect.Record, error]{
+		"nothing":              records(),
+		"no session":           records(&collect.Segment{Segment: 1}),
+		"two sessions":         records(session("h"), session("h")),
+		"an id that is a path": records(bad),
+	} {
+		root := t.TempDir()
+		if _, err := analyze.Export(t.Context(), recs, root, analyze.ExportOptions{}); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		if got := files(t, root); len(got) > 0 {
+			t.Errorf("%s leaves %q", name, got)
+		}
+	}
+}
+
+func TestExportStopsWithItsContext(t *testing.T) {
+	root := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	n := 0
+	recs := func(yield func(collect.Record, error) bool) {
+		for rec := range analyzetest.Records(analyzetest.Options{}) {
+			if n++; n == 20 {
+				cancel()
+			}
+			if !yield(rec, nil) {
+				return
+			}
+		}
+	}
+	if _, err := analyze.Export(ctx, recs, root, analyze.ExportOptions{}); !errors.Is(err, context.Canceled) || n != 20 {
+		t.Errorf("%v after %d records", err, n)
+	}
+	if got := files(t, root); len(got) > 0 {
+		t.Errorf("left behind: %q", got)
+	}
+}
+
+// Any table may be the one that can't be opened or can't get its name: then no
+// table has the session, not even from an export before.
+func TestExportIsAllOrNothing(t *testing.T) {
+	o := analyzetest.Options{Targets: 1, PP: []int64{64}, Concurrency: []int64{1}, Repeats: 1}
+	for _, table := range analyze.Tables() {
+		t.Run(table.Name, func(t *testing.T) {
+			root := t.TempDir()
+			if err := os.WriteFile(filepath.Join(root, "table="+table.Name), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := analyze.Export(t.Context(), analyzetest.Records(o), root, analyze.ExportOptions{}); err == nil {
+				t.Error("no error where a folder can't be made")
+			}
+			if got := files(t, root); len(got) != 1 {
+				t.Errorf("left behind: %q", got)
+			}
+
+			root = t.TempDir()
+			done := export(t, analyzetest.Records(o), root)
+			name := filepath.Join(root, done.Files[slices.IndexFunc(done.Files, func(f string) bool { return strings.HasPrefix(f, "table="+table.Name+"/") })])
+			if err := errors.Join(os.Remove(name), os.MkdirAll(filepath.Join(name, "in the way"), 0o755)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := analyze.Export(t.Context(), analyzetest.Records(o), root, analyze.ExportOptions{}); err == nil {
+				t.Error("no error where a file can't get its name")
+			}
+			if got := files(t, root); len(got) != 0 {
+				t.Errorf("left behind: %q", got)
+			}
+		})
+	}
+}
+
+// No goroutine outlives an export, however it ends; synctest fails otherwise.
+func TestExportEndsItsGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root := t.TempDir()
+		export(t, analyzetest.Records(analyzetest.Options{Repeats: 1}), root)
+		_, err := analyze.Export(t.Context(), records(session("h"), session("h")), root, analyze.ExportOptions{Sync: true})
+		if err == nil {
+			t.Error("two sessions went in")
+		}
+	})
 }

@@ -47,7 +47,7 @@ func (s Sample) Median() *float64 { return s.Quantile(0.5) }
 // beyond it: p90 needs 10 numbers, p99 needs 100. The median needs one.
 func (s Sample) Percentile(p float64) *float64 {
 	beyond := min(p, 100-p) * float64(len(s.xs)) / 100
-	if p != 50 && beyond < 1 {
+	if p != 50 && beyond < 1-1e-9 { // 100 − 99.9 is a little under 0.1
 		return nil
 	}
 	return s.Quantile(p / 100)
