@@ -122,7 +122,7 @@ func everything(t *testing.T, name string, s *Store, ids []string, want map[stri
 	report, err := s.RepairTo(t.Context(), to)
 	if err != nil {
 		sayable(t, name, err)
-	} else if report.OK() != whole && whole == false {
+	} else if !whole && report.OK() {
 		t.Errorf("%s: Records found damage, Check none", name)
 	}
 	if err == nil && report.Records < int64(n) {

@@ -1,0 +1,165 @@
+package store
+
+import (
+	"errors"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"tokwatt/collect"
+)
+
+func TestFirstRecord(t *testing.T) {
+	s, id := temp(t), newID(t)
+	ctx := t.Context()
+	if err := s.Put(ctx, id, &collect.Segment{}); !errors.Is(err, ErrMissing) {
+		t.Errorf("no file: %v", err)
+	}
+	put(t, s, id, typicalSession(id))
+	other := newID(t)
+	for what, err := range map[string]error{
+		"a segment first":   s.Put(ctx, other, &collect.Segment{}),
+		"session twice":     s.Put(ctx, id, typicalSession(id)),
+		"another session":   s.Put(ctx, other, typicalSession(id)),
+		"no UUID":           s.Put(ctx, "x", typicalSession("x")),
+		"another spelling":  s.Put(ctx, strings.ToUpper(other), typicalSession(strings.ToUpper(other))),
+		"a nil interface":   s.Put(ctx, id, nil),
+		"an unknown to del": s.Delete(ctx, id, other),
+	} {
+		if err == nil {
+			t.Errorf("%s: no error", what)
+		}
+	}
+	if got := read(t, s, id); len(got) != 1 {
+		t.Errorf("%d records", len(got))
+	}
+	clean(t, s)
+}
+
+func TestPermissions(t *testing.T) {
+	s, id := temp(t), newID(t)
+	put(t, s, id, typicalSession(id))
+	check := func() {
+		info, err := os.Stat(s.Path())
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%v, %v", info.Mode(), err)
+		}
+	}
+	check()
+	if err := s.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	check()
+}
+
+func TestSessionInfo(t *testing.T) {
+	s, id := temp(t), newID(t)
+	start := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	first := &collect.Segment{Segment: 1, StartedAt: start, PID: 1, PlannedBatches: 5}
+	second := &collect.Segment{Segment: 2, StartedAt: start.Add(time.Hour), PID: 2, PlannedBatches: 3}
+	failed := typicalBatch(2, 3, 4)
+	failed.Requests[1].Failure = &collect.Failure{Kind: collect.ErrReset}
+	end := &collect.End{At: start.Add(2 * time.Hour), Status: collect.StatusComplete}
+	steps := []struct {
+		rec  collect.Record
+		want func(*SessionInfo)
+	}{
+		{&collect.Session{ID: id, StartedAt: start}, func(i *SessionInfo) { i.LastActivity = start }},
+		{first, func(i *SessionInfo) { i.Segment, i.Segments, i.Planned = first, 1, 5 }},
+		{&collect.TargetInfo{TargetID: 1}, func(i *SessionInfo) { i.Targets = 1 }},
+		{&collect.Case{CaseID: 1}, func(i *SessionInfo) { i.Cases = 1 }},
+		{typicalBatch(1, 2, 3), func(i *SessionInfo) { i.Batches, i.Requests, i.LastActivity = 1, 2, start.Add(5*time.Second) }},
+		{failed, func(i *SessionInfo) {
+			i.Batches, i.Requests, i.Failed, i.LastActivity = 2, 5, 1, start.Add(8*time.Second)
+		}},
+		{end, func(i *SessionInfo) { i.End, i.LastActivity = end, end.At }},
+		{second, func(i *SessionInfo) { i.Segment, i.Segments, i.Planned, i.End = second, 2, 5, nil }},
+	}
+	want := SessionInfo{ID: id, Session: steps[0].rec.(*collect.Session)}
+	for n, step := range steps {
+		put(t, s, id, step.rec)
+		step.want(&want)
+		infos, err := s.Sessions(t.Context())
+		if err != nil || len(infos) != 1 || !reflect.DeepEqual(infos[0], want) {
+			t.Fatalf("step %d:\ngot  %+v %v\nwant %+v", n, infos, err, want)
+		}
+	}
+	clean(t, s)
+}
+
+func TestFind(t *testing.T) {
+	s := temp(t)
+	ids := []string{"01890a5d-ac96-774b-bcce-b302099a8057", "01890a5d-ac97-774b-bcce-b302099a8057", "01890b00-0000-7000-8000-000000000000"}
+	for _, id := range ids {
+		put(t, s, id, typicalSession(id))
+	}
+	for prefix, want := range map[string]int{"last": 2, "01890b": 2, "01890a5dac96": 0, "01890A5D-AC97": 1, ids[0]: 0, "01890a": -1, "": -2, "zz": -2, "LAST": -2} {
+		got, err := s.Find(t.Context(), prefix)
+		var ambiguous *AmbiguousError
+		var unknown *UnknownError
+		switch {
+		case want >= 0 && (err != nil || got != ids[want]):
+			t.Errorf("%q: %s, %v", prefix, got, err)
+		case want == -1 && (!errors.As(err, &ambiguous) || len(ambiguous.Candidates) != 2):
+			t.Errorf("%q: %s, %v", prefix, got, err)
+		case want == -2 && (!errors.As(err, &unknown) || len(unknown.Known) != 3 || unknown.Known[0] != ids[2]):
+			t.Errorf("%q: %s, %v", prefix, got, err)
+		}
+	}
+}
+
+func TestDeleteAndCompact(t *testing.T) {
+	s := temp(t)
+	ids := []string{fill(t, s, 100, 4, 100), fill(t, s, 100, 4, 100), fill(t, s, 100, 4, 100)}
+	want := read(t, s, ids[1])
+	before := clean(t, s)
+	if err := s.Delete(t.Context(), ids[0], ids[2]); err != nil {
+		t.Fatal(err)
+	}
+	after := clean(t, s)
+	if after.Sessions != 1 || after.Free < before.Bytes/2 {
+		t.Errorf("after delete: %+v", after)
+	}
+	if err := s.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if small := clean(t, s); small.Bytes > before.Bytes/2 {
+		t.Errorf("compacted to %d of %d bytes", small.Bytes, before.Bytes)
+	}
+	if got := read(t, s, ids[1]); !reflect.DeepEqual(got, want) {
+		t.Error("the session that was kept has changed")
+	}
+	for _, err := range s.Records(t.Context(), ids[0]) {
+		if !errors.As(err, new(*UnknownError)) {
+			t.Errorf("a deleted session: %v", err)
+		}
+	}
+}
+
+// A reader that is slow, or stops, holds nobody up and sees what is put
+// meanwhile; a compaction between its slices does not confuse it.
+func TestSlowReader(t *testing.T) {
+	s := temp(t)
+	id := fill(t, s, 1500, 8, 128) // more than one slice
+	s.opts.LockTimeout = 100 * time.Millisecond
+	batches := 0
+	for rec, err := range s.Records(t.Context(), id) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := rec.(*collect.Batch); !ok {
+			continue
+		}
+		if batches++; batches == 5 {
+			put(t, s, id, typicalBatch(1501, 1, 1))
+			if err := s.Compact(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if batches != 1501 {
+		t.Errorf("%d batches", batches)
+	}
+}
