@@ -1,0 +1,24 @@
+// Package analyze turns what was recorded into figures: rows, files and
+// statistics. It takes a stream of records and opens no store; what is asked
+// of many sessions at once is asked in SQL, by package analyze/duck, over the
+// files that this package writes.
+//
+// The way from a record to an answer, and where each step lives:
+//
+//  1. [Derive] makes the rows of a batch: the one place of every formula
+//     (derive.go names the file of each rule; rows.go has the row types).
+//  2. [Export] writes the rows of a session as Parquet (export.go, chunks.go,
+//     parquet.go), all its files or none (files.go), into the partition of its
+//     host and day (partition.go).
+//  3. The columns are declared once, in tables.go and tables_runs.go, with what
+//     schema.go offers; schema, writer and documentation follow from that.
+//     [Tables] shows them, [Metrics] says what the figures among them mean.
+//  4. The statistics that SQL can't do, or that the views are held against, are
+//     pure functions: [Sample], [Sample.MedianInterval], [PooledSpread],
+//     [MannWhitney]. Each is nil where there are too few numbers for it.
+//  5. [Summary] is a row of the view summary, for whoever draws or prints it.
+//
+// Two rules hold throughout. NULL is nil, never 0: what was not measured does
+// not enter an average as a nought. And no figure is NaN or infinite: such a
+// value is refused where it arises.
+package analyze
