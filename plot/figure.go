@@ -56,11 +56,18 @@ type Series struct {
 	Points []Point
 }
 
+// Tail is a quantile far from the median.
+type Tail struct {
+	Percent int // 90 or 99
+	Value   float64
+}
+
 // Point is one case. All its figures are finite and not negative.
 type Point struct {
 	X      float64 // Curves: place on the x axis; Strips: the lane, counted downwards
 	Median float64
 	Lo, Hi *float64  // the interval of the median, nil where n is too small for one
+	Tails  []Tail    // Strips: far quantiles of the requests, where there are enough of them
 	N      int       // batches
 	Raw    []float64 // the batch medians
 }

@@ -40,7 +40,7 @@ func allKeys() []key {
 				if n := v(s); n != nil {
 					return prefix + " " + strconv.FormatInt(*n, 10)
 				}
-				return "no " + prefix
+				return ""
 			},
 			func(s *analyze.Summary) (float64, bool) {
 				if n := v(s); n != nil {

@@ -33,18 +33,9 @@ func Latency(summaries []analyze.Summary, opt Options) (*Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	if opt.X != "" {
-		return nil, fmt.Errorf("--x %s does not go with latency, whose x axis is time: --by says what the colours are", opt.X)
-	}
-	if len(rows) > maxLanes {
-		return nil, fmt.Errorf("%d cases do not fit one figure, %d do: narrow them with --where", len(rows), maxLanes)
-	}
-	logX, logY, auto, err := logarithmic(opt.Log)
+	logX, auto, err := latencyOptions(opt, len(rows))
 	if err != nil {
 		return nil, err
-	}
-	if logY {
-		return nil, errors.New("--log y does not go with latency, whose times run along x: say --log x")
 	}
 	along := latencyBlocks(rows, opt.By)
 	src, err := arrange(rows, along, opt.By)
@@ -58,7 +49,7 @@ func Latency(summaries []analyze.Summary, opt Options) (*Figure, error) {
 	lay := layLanes(src, along)
 	fig := &Figure{
 		Title:    latencyTitle(metrics),
-		Subtitle: common(allKeys(), rows),
+		Subtitle: common(without(allKeys(), names(src.series)...), rows),
 		Legend:   legendOf(src),
 	}
 	for i, m := range metrics {
@@ -76,6 +67,23 @@ func Latency(summaries []analyze.Summary, opt Options) (*Figure, error) {
 	fig.Notes = append(fig.Notes, notes...)
 	fig.Notes = append(fig.Notes, lossNotes(rows, metrics)...)
 	return fig.finished(), nil
+}
+
+// latencyOptions refuses what this figure has no place for, and tells whether
+// the times are logarithmic, or are to be by themselves.
+func latencyOptions(opt Options, cases int) (log, auto bool, err error) {
+	log, y, auto, err := logarithmic(opt.Log)
+	switch {
+	case err != nil:
+		return false, false, err
+	case y:
+		return false, false, errors.New("--log y does not go with latency, whose times run along x: say --log x")
+	case opt.X != "":
+		return false, false, fmt.Errorf("--x %s does not go with latency, whose x axis is time: --by says what the colours are", opt.X)
+	case cases > maxLanes:
+		return false, false, fmt.Errorf("%d cases do not fit one figure, %d do: narrow them with --where", cases, maxLanes)
+	}
+	return log, auto, nil
 }
 
 // latencyMetrics prefers the engine's own time to first token, as M2 does, and
@@ -160,7 +168,7 @@ func labelLanes(name string) float64 {
 func strips(src source, lay lanes, m metric, log, auto bool) (Panel, error) {
 	panel := Panel{Title: m.title, Kind: Strips, Y: Axis{Min: 0, Max: lay.height, Ticks: lay.labels}, Edges: lay.edges}
 	for i, g := range src.groups {
-		pts, err := points(g.rows, m.Name, func(s *analyze.Summary) float64 { return lay.at[s] }, log)
+		pts, err := points(g.rows, m.Name, func(s *analyze.Summary) float64 { return lay.at[s] }, true, log)
 		if err != nil {
 			return Panel{}, err
 		}
@@ -193,6 +201,12 @@ func latencyNotes(fig *Figure) []string {
 	}
 	if sp.most >= boxFrom && sp.raw {
 		dots += fmt.Sprintf("; box, from %d batches on: the middle half of the batches", boxFrom)
+	}
+	if sp.tails[90] {
+		dots += "; hollow circle: the 90th percentile of the requests"
+	}
+	if sp.tails[99] {
+		dots += "; hollow diamond: the 99th"
 	}
 	return []string{dots + ". " + sp.whiskersNote() + " Per case: " + sp.count() + "."}
 }

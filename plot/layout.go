@@ -53,6 +53,10 @@ func (p page) height() vg.Length {
 // draw puts the page on a canvas of its size.
 func (p page) draw(c draw.Canvas, th theme) {
 	c.FillPolygon(th.background, []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}})
+	p.drawStrips(c)
+}
+
+func (p page) drawStrips(c draw.Canvas) {
 	top := c.Max.Y - margin
 	for _, s := range p.strips {
 		area := c

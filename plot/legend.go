@@ -28,14 +28,7 @@ func legend(names []string, kind PanelKind, width vg.Length, th theme) strip {
 	}
 	columns := max(1, int((width+between)/column))
 	rows := (len(names) + columns - 1) / columns
-	tops := make([]vg.Length, rows+1) // of the rows, from the top of the strip down
-	for r := range rows {
-		tallest := 1
-		for i := r; i < len(names); i += rows {
-			tallest = max(tallest, len(lines[i]))
-		}
-		tops[r+1] = tops[r] + step*vg.Length(tallest)
-	}
+	tops := rowTops(lines, rows, step)
 	return strip{tops[rows] + 6, func(c draw.Canvas) {
 		for i := range names {
 			// down the columns, so that neighbours in order stay neighbours
@@ -51,4 +44,18 @@ func legend(names []string, kind PanelKind, width vg.Length, th theme) strip {
 			}
 		}
 	}}
+}
+
+// rowTops is how far below the top of the strip each row starts, and the last
+// ends: a row is as high as the most lines in it.
+func rowTops(lines [][]string, rows int, step vg.Length) []vg.Length {
+	tops := make([]vg.Length, rows+1)
+	for r := range rows {
+		most := 1
+		for i := r; i < len(lines); i += rows {
+			most = max(most, len(lines[i]))
+		}
+		tops[r+1] = tops[r] + step*vg.Length(most)
+	}
+	return tops
 }

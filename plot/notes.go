@@ -15,10 +15,11 @@ type span struct {
 	points, whiskers int
 	least, most      int
 	raw              bool
+	tails            map[int]bool // by percent
 }
 
 func spanOf(panels []Panel) span {
-	var sp span
+	sp := span{tails: map[int]bool{}}
 	for _, panel := range panels {
 		for _, s := range panel.Series {
 			for _, p := range s.Points {
@@ -29,6 +30,9 @@ func spanOf(panels []Panel) span {
 				sp.points++
 				if p.Lo != nil {
 					sp.whiskers++
+				}
+				for _, t := range p.Tails {
+					sp.tails[t.Percent] = true
 				}
 				sp.raw = sp.raw || len(p.Raw) > 0
 			}

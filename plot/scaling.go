@@ -38,19 +38,15 @@ func Scaling(summaries []analyze.Summary, opt Options) (*Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	logX, logY, auto, err := logarithmic(opt.Log)
+	axis, logY, err := scalingAxes(x, distinct(rows, x), opt.Log, len(metrics))
 	if err != nil {
 		return nil, err
 	}
-	values := distinct(rows, x)
-	if auto {
-		logX = values[0] > 0 && values[len(values)-1] >= 8*values[0]
+	fig := &Figure{
+		Title:    scalingTitle(metrics, x),
+		Subtitle: common(without(allKeys(), append(names(src.series), x.name)...), rows),
+		Legend:   legendOf(src),
 	}
-	if logX && values[0] <= 0 {
-		return nil, fmt.Errorf("%s is %v in one case, which has no place on a logarithmic axis: leave it out with --where, or draw with --log none", x.name, values[0])
-	}
-	fig := &Figure{Subtitle: common(without(allKeys(), x.name), rows), Legend: legendOf(src)}
-	axis := scalingAxis(x, values, logX, len(metrics))
 	for _, m := range metrics {
 		p, err := curves(src, m, x, axis, logY)
 		if err != nil {
@@ -58,7 +54,6 @@ func Scaling(summaries []analyze.Summary, opt Options) (*Figure, error) {
 		}
 		fig.Panels = append(fig.Panels, p)
 	}
-	fig.Title = scalingTitle(metrics, x)
 	fig.Notes = append(scalingNotes(fig, src, x), versionsNote(src))
 	fig.Notes = append(fig.Notes, notes...)
 	fig.Notes = append(fig.Notes, lossNotes(rows, metrics)...)
@@ -97,6 +92,22 @@ func distinct(rows []*analyze.Summary, k key) []float64 {
 	}
 	slices.Sort(values)
 	return slices.Compact(values)
+}
+
+// scalingAxes makes the x axis and tells whether the y axes are logarithmic.
+func scalingAxes(x key, values []float64, option string, panels int) (axis Axis, logY bool, err error) {
+	logX, logY, auto, err := logarithmic(option)
+	if err != nil {
+		return Axis{}, false, err
+	}
+	least, most := values[0], values[len(values)-1]
+	if auto {
+		logX = least > 0 && most >= 8*least
+	}
+	if logX && least <= 0 {
+		return Axis{}, false, fmt.Errorf("%s is %v in one case, which has no place on a logarithmic axis: leave it out with --where, or draw with --log none", x.name, least)
+	}
+	return scalingAxis(x, values, logX, panels), logY, nil
 }
 
 // scalingAxis places the values with a margin at both ends, so that no marker
@@ -138,7 +149,7 @@ func curves(src source, m metric, x key, axis Axis, logY bool) (Panel, error) {
 	panel := Panel{Title: m.title, Kind: Curves, X: axis}
 	place := func(s *analyze.Summary) float64 { v, _ := x.number(s); return v }
 	for i, g := range src.groups {
-		pts, err := points(g.rows, m.Name, place, logY)
+		pts, err := points(g.rows, m.Name, place, false, logY)
 		if err != nil {
 			return Panel{}, err
 		}
@@ -169,6 +180,9 @@ func extent(series []Series) (lo, hi float64) {
 		for _, p := range s.Points {
 			for _, v := range append([]float64{p.Median}, p.Raw...) {
 				lo, hi = math.Min(lo, v), math.Max(hi, v)
+			}
+			for _, t := range p.Tails {
+				lo, hi = math.Min(lo, t.Value), math.Max(hi, t.Value)
 			}
 			if p.Lo != nil {
 				lo, hi = math.Min(lo, *p.Lo), math.Max(hi, *p.Hi)

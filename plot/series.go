@@ -51,7 +51,8 @@ func telling(candidates, along []key, rows []*analyze.Summary) []key {
 	series := varying(ofRole(candidates, subject, matrix), rows)
 	for _, k := range ofRole(candidates, version) {
 		if refines(series, k, rows) {
-			series = append(series, k)
+			engine, _ := pick([]string{"engine"})
+			series = append(without(series, "engine"), engine[0], k)
 		}
 	}
 	for _, k := range ofRole(candidates, length, origin) {
@@ -106,7 +107,7 @@ func differing(keys []key, a, b *analyze.Summary) []string {
 
 // points makes the points of one metric. Rows without it are left out; a
 // figure that cannot be drawn is an error.
-func points(rows []*analyze.Summary, metric string, place func(*analyze.Summary) float64, log bool) ([]Point, error) {
+func points(rows []*analyze.Summary, metric string, place func(*analyze.Summary) float64, withTails, log bool) ([]Point, error) {
 	var list []Point
 	for _, s := range rows {
 		st, ok := s.Stats[metric]
@@ -121,6 +122,12 @@ func points(rows []*analyze.Summary, metric string, place func(*analyze.Summary)
 		if st.Lo != nil && st.Hi != nil {
 			p.Lo, p.Hi = new(*st.Lo), new(*st.Hi)
 			figures = append(figures, *st.Lo, *st.Hi)
+		}
+		if withTails {
+			p.Tails = tails(st)
+		}
+		for _, t := range p.Tails {
+			figures = append(figures, t.Value)
 		}
 		if err := drawable(figures, log); err != nil {
 			return nil, fmt.Errorf("%s of case %d of session %s %w: leave the case out with --where", metric, s.CaseID, shortID(s.SessionID), err)
@@ -139,6 +146,17 @@ func points(rows []*analyze.Summary, metric string, place func(*analyze.Summary)
 	return list, nil
 }
 
+func tails(st analyze.Stat) []Tail {
+	var list []Tail
+	if st.P90 != nil {
+		list = append(list, Tail{90, *st.P90})
+	}
+	if st.P99 != nil {
+		list = append(list, Tail{99, *st.P99})
+	}
+	return list
+}
+
 func drawable(figures []float64, log bool) error {
 	for _, v := range figures {
 		switch {
@@ -146,6 +164,8 @@ func drawable(figures []float64, log bool) error {
 			return fmt.Errorf("is %v, which has no place on an axis", v)
 		case v < 0:
 			return fmt.Errorf("is %v, though no rate or time is under 0", v)
+		case v > 1e100 || v > 0 && v < 1e-100:
+			return fmt.Errorf("is %v, which no axis reaches", v) // the ticks' arithmetic would overflow
 		case v == 0 && log:
 			return errors.New("is 0, which has no place on a logarithmic axis")
 		}

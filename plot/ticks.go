@@ -108,11 +108,11 @@ func doublings(min, max float64) []Tick {
 const fewValues = 12
 
 // atValues marks the axis at the sorted values of the data. Where every value
-// from 1024 on is a multiple of it, those are written in k, and kibi is true.
+// from 1000 on is a multiple of 1024, those are written in k, and kibi is true.
 func atValues(values []float64) (ticks []Tick, kibi bool) {
 	kibi = values[len(values)-1] >= 1024
 	for _, v := range values {
-		kibi = kibi && (v < 1024 || math.Mod(v, 1024) == 0)
+		kibi = kibi && (v < 1000 || math.Mod(v, 1024) == 0)
 	}
 	for _, v := range values {
 		t := Tick{v, decimal(v, 1)}
@@ -125,13 +125,13 @@ func atValues(values []float64) (ticks []Tick, kibi bool) {
 }
 
 // thin takes away labels until none touches the one before: every second, third
-// or fourth where that is enough and looks regular, else each that is in the
-// way. place and width are in one unit, gap is the least distance. The ticks
+// or fourth where that is enough and looks regular, else all but the powers of
+// ten where two or more are there, else each that is in the way. place and width are in one unit, gap is the least distance. The ticks
 // stay.
 func thin(ticks []Tick, place func(float64) float64, width func(string) float64, gap float64) []Tick {
 	for stride := 1; stride <= 4; stride++ {
 		if stride > 1 && !even(ticks, place) {
-			break
+			break // some may be unlabelled already, or crowd in one place
 		}
 		kept := slices.Clone(ticks)
 		for i := range kept {
@@ -142,6 +142,17 @@ func thin(ticks []Tick, place func(float64) float64, width func(string) float64,
 		if greedy := dropTouching(kept, place, width, gap); slices.Equal(greedy, kept) {
 			return kept
 		}
+	}
+	tens, n := slices.Clone(ticks), 0
+	for i, t := range tens {
+		if exponent := math.Log10(t.Value); math.Abs(exponent-math.Round(exponent)) > 1e-9 {
+			tens[i].Label = ""
+		} else if t.Label != "" {
+			n++
+		}
+	}
+	if greedy := dropTouching(tens, place, width, gap); n >= 2 && slices.Equal(greedy, tens) {
+		return tens
 	}
 	return dropTouching(ticks, place, width, gap)
 }

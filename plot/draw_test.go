@@ -1,0 +1,165 @@
+package plot
+
+import (
+	"image"
+	"image/color"
+	"io"
+	"math"
+	"testing"
+
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// tracer is a canvas that keeps where text and ink go.
+type tracer struct {
+	at    [][6]float64 // stack of affine maps a b c d e f: x' = a·x + c·y + e, y' = b·x + d·y + f
+	width vg.Length    // of the line
+	ink   vg.Rectangle
+	texts []placed
+}
+
+type placed struct {
+	text string
+	box  vg.Rectangle
+}
+
+func newTracer() *tracer {
+	return &tracer{at: [][6]float64{{1, 0, 0, 1, 0, 0}},
+		ink: vg.Rectangle{Min: vg.Point{X: math.MaxFloat64, Y: math.MaxFloat64}, Max: vg.Point{X: -math.MaxFloat64, Y: -math.MaxFloat64}}}
+}
+
+func (t *tracer) SetLineWidth(w vg.Length)            { t.width = w }
+func (t *tracer) SetLineDash([]vg.Length, vg.Length)  {}
+func (t *tracer) SetColor(color.Color)                {}
+func (t *tracer) DrawImage(vg.Rectangle, image.Image) {}
+func (t *tracer) Push()                               { t.at = append(t.at, t.at[len(t.at)-1]) }
+func (t *tracer) Pop()                                { t.at = t.at[:len(t.at)-1] }
+func (t *tracer) Scale(x, y float64)                  { t.apply([6]float64{x, 0, 0, y, 0, 0}) }
+func (t *tracer) Translate(p vg.Point)                { t.apply([6]float64{1, 0, 0, 1, float64(p.X), float64(p.Y)}) }
+func (t *tracer) Stroke(p vg.Path)                    { t.cover(p, t.width/2) }
+func (t *tracer) Fill(p vg.Path)                      { t.cover(p, 0) }
+func (t *tracer) Rotate(rad float64) {
+	sin, cos := math.Sincos(rad)
+	t.apply([6]float64{cos, sin, -sin, cos, 0, 0})
+}
+
+func (t *tracer) apply(m [6]float64) {
+	o := t.at[len(t.at)-1]
+	t.at[len(t.at)-1] = [6]float64{
+		o[0]*m[0] + o[2]*m[1], o[1]*m[0] + o[3]*m[1],
+		o[0]*m[2] + o[2]*m[3], o[1]*m[2] + o[3]*m[3],
+		o[0]*m[4] + o[2]*m[5] + o[4], o[1]*m[4] + o[3]*m[5] + o[5],
+	}
+}
+
+func (t *tracer) point(p vg.Point) vg.Point {
+	m := t.at[len(t.at)-1]
+	x, y := float64(p.X), float64(p.Y)
+	return vg.Point{X: vg.Length(m[0]*x + m[2]*y + m[4]), Y: vg.Length(m[1]*x + m[3]*y + m[5])}
+}
+
+func around(r vg.Rectangle, p vg.Point, by vg.Length) vg.Rectangle {
+	return vg.Rectangle{Min: vg.Point{X: min(r.Min.X, p.X-by), Y: min(r.Min.Y, p.Y-by)},
+		Max: vg.Point{X: max(r.Max.X, p.X+by), Y: max(r.Max.Y, p.Y+by)}}
+}
+
+func (t *tracer) cover(p vg.Path, by vg.Length) {
+	for _, comp := range p {
+		if comp.Type != vg.CloseComp {
+			t.ink = around(t.ink, t.point(comp.Pos), by)
+		}
+	}
+}
+
+func (t *tracer) FillString(f font.Face, at vg.Point, s string) {
+	w, up := f.Width(s), 0.72*f.Font.Size // of capitals
+	p := t.point(at)
+	box := vg.Rectangle{Min: p, Max: p}
+	for _, corner := range []vg.Point{{X: w}, {Y: up}, {X: w, Y: up}} {
+		box = around(box, t.point(at.Add(corner)), 0)
+	}
+	t.texts = append(t.texts, placed{s, box})
+	t.ink = around(around(t.ink, box.Min, 0), box.Max, 0)
+}
+
+func overlap(a, b vg.Rectangle) bool {
+	return a.Min.X < b.Max.X && b.Min.X < a.Max.X && a.Min.Y < b.Max.Y && b.Min.Y < a.Max.Y
+}
+
+// No text lies on another, nothing is nearer to the edge than half the margin,
+// whatever the picture.
+func TestNothingOverlapsOrIsCut(t *testing.T) {
+	for _, pic := range gallery() {
+		fig, err := pic.build(pic.rows, pic.opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range []*Figure{fig, fig.spelled(inPDF)} {
+			p, tr := f.layout(light()), newTracer()
+			c := draw.NewCanvas(tr, p.width, p.height())
+			p.drawStrips(c)
+			if lo, hi := tr.ink.Min, tr.ink.Max; lo.X < margin/2 || lo.Y < margin/2 || hi.X > p.width-margin/2 || hi.Y > p.height()-margin/2 {
+				t.Errorf("%s: ink from %.1f to %.1f on a page of %.1f × %.1f", pic.name, lo, hi, p.width, p.height())
+			}
+			for i, a := range tr.texts {
+				for _, b := range tr.texts[:i] {
+					if overlap(a.box, b.box) {
+						t.Errorf("%s: %q lies on %q", pic.name, a.text, b.text)
+					}
+				}
+			}
+		}
+	}
+}
+
+// The guard above would see it.
+func TestTracerSeesOverlap(t *testing.T) {
+	tr := newTracer()
+	c := draw.NewCanvas(tr, 100, 100)
+	sty := textStyle(tickSize, nil)
+	sty.Rotation = math.Pi / 2
+	c.FillText(sty, vg.Point{X: 40, Y: 20}, "upright")
+	c.FillText(textStyle(tickSize, nil), vg.Point{X: 30, Y: 40}, "level")
+	if !overlap(tr.texts[0].box, tr.texts[1].box) {
+		t.Errorf("crossing texts at %v and %v count as apart", tr.texts[0].box, tr.texts[1].box)
+	}
+}
+
+func TestStylesAreDistinct(t *testing.T) {
+	type look struct {
+		color color.NRGBA
+		dash  int
+		glyph int
+	}
+	seen := map[look]int{}
+	for i := range maxSeries {
+		l := look{light().color(i), i % 4, i % 6}
+		if j, ok := seen[l]; ok {
+			t.Errorf("series %d and %d look the same", i, j)
+		}
+		seen[l] = i
+		for j := range i {
+			if light().color(i) == light().color(j) && (i%4 == j%4 || i%6 == j%6) {
+				t.Errorf("series %d and %d share the colour and the dash or the glyph", i, j)
+			}
+		}
+	}
+}
+
+func BenchmarkWrite(b *testing.B) {
+	fig, err := Scaling(matrixOf(servers(), []int64{128, 512, 2048, 8192}, []int64{1}, 6), Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, format := range []Format{PNG, SVG, PDF} {
+		b.Run(string(format), func(b *testing.B) {
+			for b.Loop() {
+				if err := fig.Write(io.Discard, format); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

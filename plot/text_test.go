@@ -1,0 +1,76 @@
+package plot
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot/vg"
+)
+
+func TestSpelling(t *testing.T) {
+	tests := []struct {
+		name, figure, pdf string
+	}{
+		{"Qwen3-8B · Q4_K_M", "Qwen3-8B · Q4_K_M", "Qwen3-8B · Q4_K_M"},
+		{"通义-7B", `\u901a\u4e49-7B`, `\u901a\u4e49-7B`},
+		{"fast🚀", `fast\U0001f680`, `fast\U0001f680`},
+		{"Müller “x” 3–8 €", "Müller “x” 3–8 €", "Müller “x” 3–8 €"},
+		{"Сайга", "Сайга", `\u0421\u0430\u0439\u0433\u0430`}, // in the font, not in the PDF's encoding
+		{"tab\tand\x00nul", `tab\tand\x00nul`, `tab\tand\x00nul`},
+	}
+	for _, tt := range tests {
+		if got := spell(tt.name, inFont); got != tt.figure {
+			t.Errorf("%q is %q, want %q", tt.name, got, tt.figure)
+		}
+		if got := spell(spell(tt.name, inFont), inPDF); got != tt.pdf {
+			t.Errorf("%q is %q in a PDF, want %q", tt.name, got, tt.pdf)
+		}
+	}
+}
+
+// Replaced names stay apart wherever they stand, and a footnote says so once.
+func TestReplacedNames(t *testing.T) {
+	list := servers()[:2]
+	list[0].model, list[1].model = "通义", "混元"
+	for _, build := range []string{"scaling", "latency"} {
+		rows := matrixOf(list, []int64{128, 512}, []int64{1}, 3)
+		fig, err := Scaling(rows, Options{})
+		if build == "latency" {
+			fig, err = Latency(rows, Options{By: []string{"pp"}})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := strings.Join(fig.Legend, " ") + labels(fig.Panels[0].Y.Ticks)
+		if !strings.Contains(all, `\u901a\u4e49`) || !strings.Contains(all, `\u6df7\u5143`) {
+			t.Errorf("%s names %q", build, all)
+		}
+		if n := len(fig.Notes); !strings.Contains(fig.Notes[n-1], "code point") {
+			t.Errorf("%s notes %q", build, fig.Notes)
+		}
+	}
+}
+
+// No line is wider than asked, nothing is lost, and no line is empty.
+func TestWrap(t *testing.T) {
+	sty := textStyle(tickSize, nil)
+	texts := []string{"", "one", "a b c d e f g", "llama.cpp · " + strings.Repeat("mlx-community/", 9) + " · 4bit", strings.Repeat("x", 90), "ünïcödé" + strings.Repeat("é", 40)}
+	for _, s := range texts {
+		for _, width := range []vg.Length{30, 60, 150, 400} {
+			lines := wrap(sty, s, width)
+			for _, l := range lines {
+				if sty.Width(l) > width {
+					t.Errorf("%q is wider than %v", l, width)
+				}
+			}
+			squeeze := func(s string) string { return strings.ReplaceAll(s, " ", "") }
+			if squeeze(strings.Join(lines, "")) != squeeze(s) {
+				t.Errorf("%q became %q", s, lines)
+			}
+			if s != "" && slices.Contains(lines, "") {
+				t.Errorf("%q has an empty line in %q", s, lines)
+			}
+		}
+	}
+}
