@@ -73,7 +73,8 @@ func (a *answer) reset() *chunk {
 // chunk emits what one event brought. It is one arrival, but for the rare
 // event that brings reasoning and text together.
 func (a *answer) chunk(c *chunk, size int, at int64) {
-	a.stats.take(c)
+	n := readCounts(c.Usage)
+	a.stats.take(c, n)
 	var said *said
 	repeated := false
 	if ch := c.first(); ch != nil {
@@ -86,9 +87,9 @@ func (a *answer) chunk(c *chunk, size int, at int64) {
 	switch {
 	case repeated:
 		out.Kind = collect.KindReport
-	case said != nil && a.output(out, said, c.Usage):
+	case said != nil && a.output(out, said, n):
 		return
-	case len(c.Choices) == 0 && isObject(c.Usage):
+	case len(c.Choices) == 0 && n != nil:
 		out.Kind = collect.KindUsage
 	case isObject(c.Progress):
 		out.Kind = collect.KindProgress
@@ -121,7 +122,7 @@ func (a *answer) said(ch *choice) (s *said, repeated bool) {
 }
 
 // output emits the output of an event, and reports whether there was any.
-func (a *answer) output(base collect.Arrival, s *said, usage json.RawMessage) bool {
+func (a *answer) output(base collect.Arrival, s *said, n *counts) bool {
 	texts := [...]struct {
 		kind collect.ChunkKind
 		text string
@@ -139,11 +140,9 @@ func (a *answer) output(base collect.Arrival, s *said, usage json.RawMessage) bo
 		out.Kind, out.Text = t.kind, t.text
 		if any { // size and tokens of the event were told with its first part
 			out.Bytes = 0
-			if out.Tokens = a.totals.rest(); a.stopped {
-				return true
-			}
+			out.Tokens = a.totals.rest()
 		} else if !a.whole {
-			out.Tokens = a.totals.step(usage)
+			out.Tokens = a.totals.step(n)
 		}
 		any = true
 		a.send(out)

@@ -31,49 +31,62 @@ type timings struct {
 	PredictedPerSecond *float64 `json:"predicted_per_second"`
 }
 
-// stats gathers what the server says of itself. The raw objects are kept as
-// they came; they are read at the end, off the clock.
+// counts is a usage object, read and as it came.
+type counts struct {
+	usage
+	raw json.RawMessage
+}
+
+// readCounts reads the usage of a chunk; nil where it is absent or null.
+func readCounts(raw json.RawMessage) *counts {
+	if !isObject(raw) {
+		return nil
+	}
+	c := &counts{raw: raw}
+	_ = json.Unmarshal(raw, &c.usage) // fields of odd types are not told
+	return c
+}
+
+// stats gathers what the server says of itself.
 type stats struct {
 	model   string
-	usage   []json.RawMessage // all that differ in length from the last: see take
+	counts  []*counts
 	timings json.RawMessage
 }
 
-// take keeps the statistics of a chunk. A server that counts in every chunk
-// would fill the memory: of running totals only the newest is kept, and an
-// older one only where the newer has fewer fields that are not null.
-func (s *stats) take(c *chunk) {
+// maxCounts bounds the usage objects that are kept of one answer.
+const maxCounts = 16
+
+// take keeps the statistics of a chunk. Of running totals, which a server may
+// send with every chunk, only the newest is kept, unless it leaves out what
+// an older one told.
+func (s *stats) take(c *chunk, n *counts) {
 	if c.Model != "" {
 		s.model = c.Model
 	}
 	if isObject(c.Timings) {
 		s.timings = c.Timings
 	}
-	if !isObject(c.Usage) {
+	if n == nil {
 		return
 	}
-	if n := len(s.usage); n > 0 && covers(c.Usage, s.usage[n-1]) {
-		s.usage[n-1] = c.Usage
-		return
-	}
-	if len(s.usage) < 16 {
-		s.usage = append(s.usage, c.Usage)
+	if last := len(s.counts) - 1; last >= 0 && n.covers(s.counts[last]) {
+		s.counts[last] = n
+	} else if len(s.counts) < maxCounts {
+		s.counts = append(s.counts, n)
 	}
 }
 
-// covers reports whether every field that old tells is told by new as well: a
-// 0 tells nothing where there was a count.
-func covers(newer, old json.RawMessage) bool {
-	var a, b usage
-	_ = json.Unmarshal(newer, &a) // fields of odd types are not told
-	_ = json.Unmarshal(old, &b)
-	for _, f := range []struct{ a, b *float64 }{
-		{a.PromptTokens, b.PromptTokens},
-		{a.CompletionTokens, b.CompletionTokens},
-		{a.PromptDetails.CachedTokens, b.PromptDetails.CachedTokens},
-		{a.CompletionDetails.ReasoningTokens, b.CompletionDetails.ReasoningTokens},
+// covers reports whether n tells all that old told: a 0 tells nothing where
+// there was a count.
+func (n *counts) covers(old *counts) bool {
+	for _, f := range [...][2]*float64{
+		{n.PromptTokens, old.PromptTokens},
+		{n.CompletionTokens, old.CompletionTokens},
+		{n.PromptDetails.CachedTokens, old.PromptDetails.CachedTokens},
+		{n.CompletionDetails.ReasoningTokens, old.CompletionDetails.ReasoningTokens},
 	} {
-		if f.b != nil && (f.a == nil || *f.a == 0 && *f.b != 0) {
+		if f[1] != nil && (f[0] == nil || *f[0] == 0 && *f[1] != 0) {
 			return false
 		}
 	}
@@ -86,14 +99,12 @@ func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
 func (s *stats) report() collect.Report {
 	r := collect.Report{Source: collect.ReportServer, Model: shown(s.model)}
 	var last json.RawMessage
-	for _, raw := range s.usage {
-		var u usage
-		_ = json.Unmarshal(raw, &u) // fields of odd types are not told
-		latest(&r.PromptTokens, u.PromptTokens)
-		latest(&r.CompletionTokens, u.CompletionTokens)
-		latest(&r.CachedTokens, u.PromptDetails.CachedTokens)
-		latest(&r.ReasoningTokens, u.CompletionDetails.ReasoningTokens)
-		last = raw
+	for _, n := range s.counts {
+		latest(&r.PromptTokens, n.PromptTokens)
+		latest(&r.CompletionTokens, n.CompletionTokens)
+		latest(&r.CachedTokens, n.PromptDetails.CachedTokens)
+		latest(&r.ReasoningTokens, n.CompletionDetails.ReasoningTokens)
+		last = n.raw
 	}
 	if s.timings != nil {
 		s.timed(&r)
@@ -195,22 +206,19 @@ type totals struct {
 	lost   bool
 }
 
-// step is the number of tokens of the output chunk that came with usage.
-func (t *totals) step(raw json.RawMessage) int32 {
-	if t.lost {
-		return collect.TokensUnknown
-	}
-	var u usage
-	if isObject(raw) {
-		_ = json.Unmarshal(raw, &u) // fields of odd types are not told
-	}
-	now := u.CompletionTokens
-	if now == nil || *now < t.before || *now <= 0 || *now > 1<<30 {
+// step is the number of tokens of the output chunk that came with counts.
+func (t *totals) step(c *counts) int32 {
+	if t.lost || c == nil || c.CompletionTokens == nil {
 		t.lost = true
 		return collect.TokensUnknown
 	}
-	n := int32(*now - t.before)
-	t.before = *now
+	now := *c.CompletionTokens
+	if now < t.before || now <= 0 || now > 1<<30 {
+		t.lost = true
+		return collect.TokensUnknown
+	}
+	n := int32(now - t.before)
+	t.before = now
 	return n
 }
 

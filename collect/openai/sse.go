@@ -11,7 +11,7 @@ type event struct {
 	name string
 	data []byte // valid until the next call of next
 	at   int64  // arrival of its last data line
-	tail bool   // the stream ended before the blank line that ends an event
+	tail bool   // the blank line that ends an event is missing: it may be cut
 	bare bool   // a line that is no field of an event stream, as it stands
 }
 
@@ -35,11 +35,16 @@ type decoder struct {
 	data  []byte
 	lots  int // data lines in data
 	at    int64
+	held  []byte // a bare line that came before the event in front of it was over
 }
 
 // next returns the next event, and at last the reader's error.
 func (d *decoder) next() (event, error) {
 	d.name, d.data, d.lots = d.name[:0], d.data[:0], 0
+	if line := d.held; line != nil {
+		d.held = nil
+		return event{data: line, at: d.at, bare: true}, nil
+	}
 	for {
 		line, at, err := d.line()
 		if err != nil {
@@ -56,6 +61,11 @@ func (d *decoder) next() (event, error) {
 			continue
 		}
 		if bare(line) {
+			if d.lots > 0 {
+				ev := d.event(true)
+				d.held, d.at = bytes.Clone(line), at
+				return ev, nil
+			}
 			return event{data: line, at: at, bare: true}, nil
 		}
 		d.field(line, at)
