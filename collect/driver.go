@@ -42,6 +42,7 @@ type Abilities struct {
 	ColdMethod string // how Call.Cold is met
 	EOSBan     string // how Call.BanEOS is met
 	InProcess  bool   // no network between us: no pauses are needed
+	Atom       string // what costs one token each time it is repeated; empty: not known
 }
 
 // A Counter is an Engine that can say how long a prompt is once rendered.

@@ -1,0 +1,54 @@
+package inproc
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"tokwatt/collect"
+	"tokwatt/mlx/engine"
+)
+
+// Driver reaches the reference engine. Its zero value is ready.
+type Driver struct{}
+
+var _ collect.Driver = Driver{}
+
+// Targets yields one target per entry of spec.Models, or the default model. It
+// loads nothing. An entry that can't be had is an error item; so is a wish of
+// the spec that the engine can't meet, which ends the sequence.
+func (Driver) Targets(ctx context.Context, spec collect.Spec) iter.Seq2[collect.Target, error] {
+	return func(yield func(collect.Target, error) bool) {
+		if err := meets(spec); err != nil {
+			yield(nil, err)
+			return
+		}
+		models := spec.Models
+		if len(models) == 0 {
+			models = []string{engine.DefaultModel}
+		}
+		for _, name := range models {
+			t, err := newTarget(name)
+			if err != nil {
+				if !yield(nil, err) {
+					return
+				}
+				continue
+			}
+			if !yield(t, nil) {
+				return
+			}
+		}
+	}
+}
+
+// meets names what a spec asks of an engine and this one does not have.
+func meets(spec collect.Spec) error {
+	switch {
+	case spec.Temperature != nil && *spec.Temperature != 0:
+		return errors.New("the reference engine takes the likeliest token always: leave --temperature out, or 0")
+	case spec.UsePrefixCache:
+		return errors.New("the reference engine keeps nothing between requests: leave --use-prefix-cache out")
+	}
+	return nil
+}
