@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"time"
 
 	"tokwatt/collect"
 )
@@ -129,7 +130,8 @@ func (x *exporter) record(rec collect.Record) error {
 	}
 	t, id := x.tables, x.done.SessionID
 	switch rec := rec.(type) {
-	case *collect.Segment:
+	case *collect.Segment: // a session that goes on after an end has not ended
+		x.session.EndedAt, x.session.Status = time.Time{}, ""
 		return t.segments.add(SegmentRow{SessionID: id, Segment: *rec})
 	case *collect.TargetInfo:
 		x.targets[rec.TargetID] = rec

@@ -121,6 +121,25 @@ func TestExportGivesTheSameBytes(t *testing.T) {
 	}
 }
 
+func TestExportOfAResumedSession(t *testing.T) {
+	s, end := session("h"), &collect.End{At: time.Now(), Status: collect.StatusInterrupted}
+	for name, c := range map[string]struct {
+		recs  []collect.Record
+		ended bool
+	}{
+		"ended":         {[]collect.Record{s, &collect.Segment{Segment: 1}, end}, true},
+		"goes on":       {[]collect.Record{s, &collect.Segment{Segment: 1}, end, &collect.Segment{Segment: 2}}, false},
+		"ended at last": {[]collect.Record{s, &collect.Segment{Segment: 1}, end, &collect.Segment{Segment: 2}, end}, true},
+	} {
+		root := t.TempDir()
+		got := read(t, root, export(t, records(c.recs...), root), "sessions")
+		status := got.Schema().FieldIndices("status")
+		if ended := cell(got.Column(status[0]), 0) != nil; ended != c.ended {
+			t.Errorf("%s: ended %v", name, ended)
+		}
+	}
+}
+
 // Whatever record of a session is damaged, the rest goes in, and what is
 // missing is said.
 func TestExportGoesOnAfterDamage(t *testing.T) {

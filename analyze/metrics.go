@@ -12,13 +12,13 @@ const (
 // Metric is a measured or derived figure: what every table, axis and file says
 // of it comes from here.
 type Metric struct {
-	Name   string // the column
-	Table  string // the table that has the column: "requests" or "batches"
-	Unit   string
-	Better Better
-	Tokens bool   // hangs on the count of generated tokens: rows where that is an estimate stay out
-	Source string // whose word it is: "server", "client", "server or client", …
-	Rule   string // in one line; n = tokens_generated
+	Name   string `json:"name"`  // the column
+	Table  string `json:"table"` // the table that has the column: "requests" or "batches"
+	Unit   string `json:"unit"`
+	Better Better `json:"better"`
+	Tokens bool   `json:"tokens"` // hangs on the count of generated tokens: rows where that is an estimate stay out
+	Source string `json:"source"` // whose word it is: "server", "client", "server, engine or client", …
+	Rule   string `json:"rule"`   // in one line; n = tokens_generated
 }
 
 // Metrics is the list of all metrics, requests first, in the order in which
