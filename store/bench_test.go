@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"testing"
 	"time"
 
@@ -119,4 +120,60 @@ func BenchmarkUnpackChunks(b *testing.B) {
 		}
 	}
 	b.ReportMetric(1000*float64(b.N)/b.Elapsed().Seconds(), "chunks/s")
+}
+
+// BenchmarkMillion is the size that the store must bear: 1 M requests with
+// 20 M chunks. It takes a gigabyte of disk and a minute, so it runs with
+// -exhaustive alone.
+func BenchmarkMillion(b *testing.B) {
+	if !*exhaustive {
+		b.Skip("runs with -exhaustive")
+	}
+	s := temp(b)
+	start := time.Now()
+	id := fill(b, s, 125_000, 8, 20)
+	b.ReportMetric(1e6/time.Since(start).Seconds(), "stored/s")
+	for b.Loop() {
+		requests := 0
+		for rec, err := range s.Records(b.Context(), id) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			if batch, ok := rec.(*collect.Batch); ok {
+				requests += len(batch.Requests)
+			}
+		}
+		if requests != 1_000_000 {
+			b.Fatalf("%d requests", requests)
+		}
+	}
+	read := b.Elapsed().Seconds() / float64(b.N)
+	b.ReportMetric(1e6/read, "requests/s")
+	b.ReportMetric(20e6/read, "chunks/s")
+	var before runtime.MemStats
+	runtime.ReadMemStats(&before)
+	b.ReportMetric(float64(before.Sys)/(1<<20), "MiB-from-OS")
+	info, err := os.Stat(s.Path())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(info.Size())/1e6, "bytes/request")
+	start = time.Now()
+	if _, err := s.Sessions(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(time.Since(start).Microseconds()), "µs/list")
+	start = time.Now()
+	put(b, s, id, typicalBatch(125_001, 8, 128))
+	b.ReportMetric(float64(time.Since(start).Microseconds()), "µs/put")
+	start = time.Now()
+	if r, err := s.Check(b.Context()); err != nil || !r.OK() {
+		b.Fatal(err, r.Problems)
+	}
+	b.ReportMetric(time.Since(start).Seconds(), "s/check")
+	start = time.Now()
+	if err := s.Compact(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(time.Since(start).Seconds(), "s/compact")
 }
