@@ -22,7 +22,7 @@ type assembler struct {
 	batch   *collect.Batch
 	at      uint64 // of the batch
 	follow  int    // values of the batch still to come
-	batchOK error  // what is wrong with the batch in hand
+	wrong   error  // with the batch in hand
 	orphans bool   // an error for the values without a batch was given
 	noted   map[kind]bool
 	counted summary
@@ -71,7 +71,7 @@ func (a *assembler) top(seq uint64, k kind, payload []byte) bool {
 	if err == nil && rec != nil {
 		err = a.place(seq, rec)
 	}
-	a.orphans = false
+	a.orphans = err != nil // its values may follow
 	switch {
 	case err != nil:
 		return a.fail(seq, ErrDamaged, "%v", err)
@@ -80,7 +80,7 @@ func (a *assembler) top(seq uint64, k kind, payload []byte) bool {
 		return true
 	}
 	if b, ok := rec.(*collect.Batch); ok {
-		a.batch, a.at, a.follow, a.batchOK = b, seq, follow, nil
+		a.batch, a.at, a.follow, a.wrong = b, seq, follow, nil
 		return follow > 0 || a.done()
 	}
 	a.counted.Next = seq
@@ -107,8 +107,8 @@ func (a *assembler) member(seq uint64, k kind, payload []byte, err error) bool {
 	if err == nil {
 		err = a.take(k, payload)
 	}
-	if err != nil && a.batchOK == nil {
-		a.batchOK = recordError(a.id, a.at, reasonOf(err), "batch %d cannot be read: value %d: %v", a.batch.BatchID, seq, err)
+	if err != nil && a.wrong == nil {
+		a.wrong = recordError(a.id, a.at, reasonOf(err), "batch %d cannot be read: value %d: %v", a.batch.BatchID, seq, err)
 	}
 	return a.follow > 0 || a.done()
 }
@@ -136,7 +136,7 @@ func (a *assembler) take(k kind, payload []byte) error {
 
 // done ends the batch in hand.
 func (a *assembler) done() bool {
-	b, err := a.batch, a.batchOK
+	b, err := a.batch, a.wrong
 	a.batch = nil
 	if err != nil {
 		a.errs++
@@ -153,8 +153,8 @@ func (a *assembler) drop() bool {
 	if a.batch == nil {
 		return true
 	}
-	if a.batchOK == nil {
-		a.batchOK = recordError(a.id, a.at, ErrDamaged, "batch %d lacks %d of its values", a.batch.BatchID, a.follow)
+	if a.wrong == nil {
+		a.wrong = recordError(a.id, a.at, ErrDamaged, "batch %d lacks %d of its values", a.batch.BatchID, a.follow)
 	}
 	a.orphans = true
 	return a.done()

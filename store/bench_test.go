@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"runtime"
@@ -59,6 +60,34 @@ func BenchmarkPut(b *testing.B) {
 	for b.Loop() {
 		put(b, s, id, batch)
 	}
+}
+
+// BenchmarkPutBesideReader is the same while somebody reads a large session
+// of the store without a pause.
+func BenchmarkPutBesideReader(b *testing.B) {
+	s, id := temp(b), newID(b)
+	put(b, s, id, typicalSession(id))
+	large := fill(b, s, 4000, 8, 128)
+	ctx, cancel := context.WithCancel(b.Context())
+	done := make(chan int)
+	go func() {
+		passes := 0
+		for ; ctx.Err() == nil; passes++ {
+			for range s.Records(ctx, large) {
+			}
+		}
+		done <- passes
+	}()
+	batch := typicalBatch(1, 8, 128)
+	var slowest time.Duration
+	for b.Loop() {
+		start := time.Now()
+		put(b, s, id, batch)
+		slowest = max(slowest, time.Since(start))
+	}
+	cancel()
+	b.ReportMetric(float64(<-done), "passes")
+	b.ReportMetric(float64(slowest.Milliseconds()), "ms-slowest")
 }
 
 // BenchmarkRecords reads a session through: requests and chunks a second.

@@ -82,7 +82,10 @@ type RecordError struct {
 }
 
 func (e *RecordError) Error() string {
-	return fmt.Sprintf("session %s, value %d: %s", e.Session, e.Seq, e.Detail)
+	if e.Reason == ErrNewer {
+		return fmt.Sprintf("session %s, value %d: %s: update tokwatt to read it", e.Session, e.Seq, e.Detail)
+	}
+	return fmt.Sprintf("session %s, value %d: %s: save the rest with tokwatt check --repair-to NEW", e.Session, e.Seq, e.Detail)
 }
 
 // Is makes errors.Is(err, ErrDamaged) work.

@@ -216,6 +216,12 @@ func TestFuture(t *testing.T) {
 		p, _ := s.codec.enc.Marshal(map[string]any{"target": 1, "id": 9, "tg": 2, "conc": 1, "future": []int{1, 2}})
 		with(kindCase, p)
 		with(200, []byte("?"))
+		key := keyOf(id, sum.Next-1) // of a version of the future, too
+		v := bytes.Clone(b.Get(key[:]))
+		v[1] = 3
+		if err := b.Put(key[:], binary.LittleEndian.AppendUint32(v[:len(v)-4], checksum(key[:], v[:len(v)-4]))); err != nil {
+			return err
+		}
 		p, _ = s.codec.enc.Marshal(map[string]any{"case": 9, "id": 3, "values": 2, "reqs": 1})
 		with(kindBatch, p)
 		with(201, []byte("?"))
@@ -224,11 +230,11 @@ func TestFuture(t *testing.T) {
 		sum.Cases++
 		sum.Batches++
 		sum.Requests++
-		v, err := s.codec.sealSummary(id[:], sum)
+		sealed, err := s.codec.sealSummary(id[:], sum)
 		if err != nil {
 			return err
 		}
-		return sums.Put(id[:], v)
+		return sums.Put(id[:], sealed)
 	})
 	want = append(want, &collect.Case{TargetID: 1, CaseID: 9, TG: 2, Concurrency: 1},
 		&collect.Batch{CaseID: 9, BatchID: 3, Requests: []collect.Request{{RequestID: 77}}})

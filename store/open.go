@@ -51,7 +51,7 @@ func (s *Store) tryLock(flag, how int) (*os.File, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, s.fileError(ErrMissing, "")
 	} else if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("store %s cannot be opened: %w", s.path, err)
 	}
 	for {
 		err = syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)

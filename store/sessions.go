@@ -2,8 +2,8 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -14,8 +14,8 @@ import (
 )
 
 // Sessions describes every session, oldest first. It reads a few values of
-// each. What is damaged is left out of its session and named in the error,
-// with which the rest is returned.
+// each. What is damaged is left out of its session; the error names the first
+// of it, and comes with all the rest.
 func (s *Store) Sessions(ctx context.Context) ([]SessionInfo, error) {
 	p, f, err := s.openRead(ctx)
 	if err != nil {
@@ -23,12 +23,12 @@ func (s *Store) Sessions(ctx context.Context) ([]SessionInfo, error) {
 	}
 	defer f.Close()
 	ids, err := sessionIDs(p)
-	errs := []error{s.pageError(err)}
+	err = s.pageError(err)
 	infos := make([]SessionInfo, len(ids))
 	for i, id := range ids {
-		errs = append(errs, s.describe(p, id, &infos[i]))
+		err = cmp.Or(err, s.describe(p, id, &infos[i]))
 	}
-	return infos, errors.Join(errs...)
+	return infos, err
 }
 
 // sessionIDs finds the ids by leaping from one session's first key to the
@@ -40,35 +40,33 @@ func sessionIDs(p *boltpage.File) ([]uuid.UUID, error) {
 		return nil, err
 	}
 	var ids []uuid.UUID
-	var errs []error
+	var first error
 	for from := make([]byte, len(uuid.UUID{})); from != nil; {
 		id, err := firstFrom(records, from)
-		if err != nil {
-			errs = append(errs, err)
-		}
+		first = cmp.Or(first, err)
 		if id == nil {
 			break
 		}
 		ids, from = append(ids, *id), behind(*id)
 	}
-	return ids, errors.Join(errs...)
+	return ids, first
 }
 
 // firstFrom returns the first session whose id is at least from, and the
-// damage on the way to it.
+// first damage on the way to it.
 func firstFrom(records boltpage.Tree, from []byte) (*uuid.UUID, error) {
-	var errs []error
+	var first error
 	for e, err := range records.From(from) {
 		if err != nil {
-			errs = append(errs, err)
+			first = cmp.Or(first, err)
 			continue
 		}
 		id, _, ok := parseKey(e.Key)
 		if _, _, err := unseal(e.Key, e.Value); ok && err != errChecksum && bytes.Compare(id[:], from) >= 0 {
-			return &id, errors.Join(errs...)
+			return &id, first
 		}
 	}
-	return nil, errors.Join(errs...)
+	return nil, first
 }
 
 // behind is the least id after id, nil after the greatest.
@@ -85,25 +83,25 @@ func behind(id uuid.UUID) []byte {
 // describe fills in what is known of a session.
 func (s *Store) describe(p *boltpage.File, id uuid.UUID, info *SessionInfo) error {
 	info.ID = id.String()
+	var rec collect.Record
+	rec, first := s.recordAt(p, id, 0)
+	info.Session, _ = rec.(*collect.Session)
 	sum, err := s.summaryOf(p, id)
 	if err != nil {
 		return err
 	}
 	sum.fill(info)
-	first, err1 := s.recordAt(p, id, 0)
-	info.Session, _ = first.(*collect.Session)
-	var err2, err3 error
 	if sum.Segment > 0 {
-		var rec collect.Record
-		rec, err2 = s.recordAt(p, id, sum.Segment)
+		rec, err = s.recordAt(p, id, sum.Segment)
 		info.Segment, _ = rec.(*collect.Segment)
+		first = cmp.Or(first, err)
 	}
 	if sum.End > 0 {
-		var rec collect.Record
-		rec, err3 = s.recordAt(p, id, sum.End)
+		rec, err = s.recordAt(p, id, sum.End)
 		info.End, _ = rec.(*collect.End)
+		first = cmp.Or(first, err)
 	}
-	return errors.Join(err1, err2, err3)
+	return first
 }
 
 func (s *Store) summaryOf(p *boltpage.File, id uuid.UUID) (summary, error) {

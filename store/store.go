@@ -51,9 +51,10 @@ func Open(path string, opts Options) *Store {
 func (s *Store) Path() string { return s.path }
 
 // Put appends a record to a session. When it returns nil the record is on
-// the disk; when it returns an error, nothing of it is in the store. The first record of a
-// session is its *collect.Session, and there is one only. A batch is stored
-// with all its requests and chunks.
+// the disk; when it returns an error, nothing of it is in the store, unless
+// the disk failed in the very last step: then it may be there, whole. The
+// first record of a session is its *collect.Session, and there is one only. A
+// batch is stored with all its requests and chunks.
 //
 // While another process holds the file, Put waits for Options.LockTimeout;
 // then errors.Is(err, ErrLocked), and the same record may be put again.

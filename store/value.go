@@ -26,6 +26,11 @@ const (
 	kindFormat  kind = 17
 )
 
+// known reports whether this program knows the kind, in some version.
+func (k kind) known() bool {
+	return kindSession <= k && k <= kindEnd || k == kindSummary || k == kindFormat
+}
+
 // valueVersion is the version of every kind. It goes up when an old program
 // would misread a value; a field that is added to the CBOR map is skipped by
 // old programs, so it needs no new version.
@@ -62,7 +67,7 @@ func unseal(key, v []byte) (kind, []byte, error) {
 	if n < 2 || checksum(key, v[:n]) != binary.LittleEndian.Uint32(v[n:]) {
 		return 0, nil, errChecksum
 	}
-	if v[1] > valueVersion {
+	if v[1] > valueVersion && kind(v[0]).known() {
 		return kind(v[0]), nil, fmt.Errorf("%w (kind %d, version %d)", errVersion, v[0], v[1])
 	}
 	return kind(v[0]), v[2:n], nil
