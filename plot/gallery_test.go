@@ -168,6 +168,7 @@ func gallery() []picture {
 		{"latency_one", Latency, matrixOf(one, []int64{512}, []int64{1}, 6), Options{}, 2},
 		{"latency_many", Latency, matrixOf(servers(), []int64{128, 512, 2048, 8192}, []int64{1, 8}, 6), Options{}, 2},
 		{"latency_long", Latency, matrixOf(long, []int64{128, 131072}, []int64{1}, 12), Options{By: []string{"pp"}}, 2},
+		{"latency_long_lanes", Latency, matrixOf(long, []int64{512}, []int64{1}, 6), Options{By: []string{"pp"}}, 2},
 		{"latency_ttft", Latency, matrixOf(servers()[:2], []int64{128, 512}, []int64{1}, 12), Options{Y: []string{"ttft_ms"}}, 1},
 	}
 }
