@@ -31,6 +31,7 @@ type Sizer struct {
 	count CountFunc
 	opts  Options
 	sizes map[int64]size
+	fresh *openings // what prompts open with where nobody may have seen them
 
 	ready   bool
 	system  bool    // the nonce goes into a system message
@@ -56,7 +57,7 @@ func New(count CountFunc, opts Options) *Sizer {
 	if opts.Source == "" {
 		opts.Source = collect.PromptCalibrated
 	}
-	return &Sizer{count: count, opts: opts, sizes: map[int64]size{}}
+	return &Sizer{count: count, opts: opts, sizes: map[int64]size{}, fresh: newOpenings()}
 }
 
 // Source says how the lengths are known.
@@ -83,9 +84,9 @@ func (s *Sizer) prompt(n int) collect.Prompt {
 	case !s.opts.Fresh:
 		return collect.Prompt{User: text}
 	case s.system:
-		return collect.Prompt{System: nonce(), User: text}
+		return collect.Prompt{System: s.fresh.next(), User: text}
 	}
-	return collect.Prompt{User: nonce() + text}
+	return collect.Prompt{User: s.fresh.next() + text}
 }
 
 // The two lengths, in atoms, through which the line is drawn.
@@ -130,14 +131,14 @@ func (s *Sizer) fit(ctx context.Context) error {
 // sending a short one and one of twice the length. Some refuse it, and some
 // drop it silently.
 func (s *Sizer) takesSystem(ctx context.Context) (bool, error) {
-	one, err := s.count(ctx, collect.Prompt{System: nonce(), User: s.opts.Atom})
+	one, err := s.count(ctx, collect.Prompt{System: s.fresh.next(), User: s.opts.Atom})
 	if refused(err) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	two, err := s.count(ctx, collect.Prompt{System: nonce() + nonce(), User: s.opts.Atom})
+	two, err := s.count(ctx, collect.Prompt{System: s.fresh.next() + s.fresh.next(), User: s.opts.Atom})
 	if err != nil {
 		return false, err
 	}

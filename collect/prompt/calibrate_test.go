@@ -169,3 +169,18 @@ func TestWordsAreAlike(t *testing.T) {
 		seen[w] = true
 	}
 }
+
+func TestOpeningsStartWithAWordOfTheirOwn(t *testing.T) {
+	o := newOpenings()
+	last := map[string]int{}
+	for i := range 4 * len(words) {
+		w := strings.Fields(o.next())
+		if len(w) != nonceWords {
+			t.Fatalf("%d words in an opening: %q", len(w), w)
+		}
+		if at, ok := last[w[0]]; ok && i-at < len(words) {
+			t.Fatalf("opening %d starts with %q as number %d did", i, w[0], at)
+		}
+		last[w[0]] = i
+	}
+}

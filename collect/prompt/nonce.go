@@ -23,12 +23,23 @@ var words = [64]string{
 	"main", "make", "many", "mind", "more", "most", "name", "next",
 }
 
-// nonce is a fresh opening.
-func nonce() string {
+// openings makes openings that nobody has seen before.
+type openings struct {
+	turn int
+}
+
+// newOpenings begins at any word, so that two sessions on one server differ.
+func newOpenings() *openings { return &openings{turn: rand.IntN(len(words))} }
+
+// next is a fresh opening. Its first word is that of none of the 63 before it:
+// a server that keeps the last few prompts, mlx_lm's keeps ten, would have the
+// template and one word more in its cache of every sixth prompt otherwise.
+func (o *openings) next() string {
+	o.turn = (o.turn + 1) % len(words)
 	var b strings.Builder
-	for range nonceWords {
-		b.WriteByte(' ')
-		b.WriteString(words[rand.IntN(len(words))])
+	b.WriteString(" " + words[o.turn])
+	for range nonceWords - 1 {
+		b.WriteString(" " + words[rand.IntN(len(words))])
 	}
 	return b.String()
 }
