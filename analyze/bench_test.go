@@ -44,6 +44,18 @@ func BenchmarkExport(b *testing.B) {
 	b.ReportMetric(float64(chunks)/b.Elapsed().Seconds(), "chunks/s")
 }
 
+// BenchmarkExportSmall is the session of a usual run, of 315 requests.
+func BenchmarkExportSmall(b *testing.B) {
+	recs := recorded(315)
+	root := b.TempDir()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := analyze.Export(b.Context(), recs, root, analyze.ExportOptions{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 // BenchmarkExportMillion is a session of 1 M requests and 20 M chunks, made as
 // it is written, so its figures include the making. Run it with -benchtime 1x
 // and look at the peak memory of the process.

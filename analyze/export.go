@@ -28,6 +28,8 @@ type Exported struct {
 	Errors    []error          // why, for the first of them
 }
 
+var errNoSession = errors.New("the session's own record is missing or damaged, so its rows have no place: run check on the store")
+
 // maxErrors is how many reasons Exported keeps.
 const maxErrors = 20
 
@@ -54,16 +56,9 @@ func Export(ctx context.Context, recs iter.Seq2[collect.Record, error], root str
 	err := x.run(ctx, recs)
 	if err != nil {
 		x.abandon()
-		return x.done, fmt.Errorf("export of session %s to %s: %w", orUnknown(x.done.SessionID), root, err)
+		return x.done, fmt.Errorf("export to %s: %w", root, err)
 	}
 	return x.done, nil
-}
-
-func orUnknown(id string) string {
-	if id == "" {
-		return "(unknown)"
-	}
-	return id
 }
 
 // exporter is one run of Export.
@@ -93,7 +88,7 @@ func (x *exporter) run(ctx context.Context, recs iter.Seq2[collect.Record, error
 		}
 	}
 	if x.tables == nil {
-		return errors.New("its own record is missing or damaged, so its rows have no place: run check on the store")
+		return errNoSession
 	}
 	if err := x.tables.sessions.add(x.session); err != nil {
 		return err
@@ -126,7 +121,7 @@ func (x *exporter) record(rec collect.Record) error {
 		return x.begin(s)
 	}
 	if x.tables == nil {
-		return fmt.Errorf("a %T came before the session's own record", rec)
+		return errNoSession
 	}
 	t, id := x.tables, x.done.SessionID
 	switch rec := rec.(type) {

@@ -189,6 +189,19 @@ func damaged(o analyzetest.Options, k int) iter.Seq2[collect.Record, error] {
 	}
 }
 
+func TestExportKeepsTheFirstErrors(t *testing.T) {
+	recs := func(yield func(collect.Record, error) bool) {
+		yield(session("h"), nil)
+		for i := range int64(30) {
+			yield(&collect.Batch{BatchID: i}, nil) // of no case
+		}
+	}
+	done := export(t, recs, t.TempDir())
+	if done.Damaged != 30 || len(done.Errors) != 20 || !strings.Contains(done.Errors[3].Error(), "batch 3 ") {
+		t.Errorf("%d damaged, %d errors: %v", done.Damaged, len(done.Errors), done.Errors)
+	}
+}
+
 func TestExportRefuses(t *testing.T) {
 	bad := session("h")
 	bad.ID = "../x"

@@ -34,7 +34,7 @@ func (s *fileSet) create(table string) (io.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pendingFile{table: table, file: f, buf: bufio.NewWriterSize(f, 1<<18)}
+	p := &pendingFile{table: table, file: f, buf: bufio.NewWriterSize(f, 64<<10)}
 	s.files = append(s.files, p)
 	return p.buf, nil
 }

@@ -30,7 +30,7 @@ func TestTableWriterOnAFullDisk(t *testing.T) {
 			return err
 		}
 		row := ChunkRow{SessionID: "s", Chunk: collect.Chunk{Kind: collect.KindContent}}
-		for i := range 2*rowGroup + 10 { // the row groups are written as they fill
+		for i := range rowGroup + 10 { // a row group is written when it is full
 			row.Seq, row.T = int64(i), int64(i*i)
 			if err := w.add(row); err != nil {
 				return err
@@ -43,7 +43,7 @@ func TestTableWriterOnAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	size := 1<<30 - whole.left
-	for _, k := range []int{0, 1, 3, 4, 5, size / 4, size / 2, size - 4000, size - 9, size - 8, size - 1} {
+	for _, k := range []int{0, 3, 4, size / 2, size - 9, size - 1} {
 		if err := write(&smallDisk{left: k}); !errors.Is(err, errFull) {
 			t.Errorf("full after %d of %d bytes: %v", k, size, err)
 		}

@@ -46,7 +46,6 @@ func newTableWriter[R any](w io.Writer, name string, cols []column[R], p partiti
 		schema: schema,
 		bld:    array.NewRecordBuilder(memory.DefaultAllocator, schema),
 		file:   file,
-		rows:   make([]R, 0, pageRows),
 	}, nil
 }
 
