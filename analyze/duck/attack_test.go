@@ -282,7 +282,7 @@ func column(t *testing.T, db *DB, sql string) []string {
 	return out
 }
 
-// tree lists files with size and time below some folders.
+// tree lists folders, and files with size and time, below some folders.
 func tree(t *testing.T, dirs ...string) []string {
 	t.Helper()
 	var out []string
@@ -290,6 +290,10 @@ func tree(t *testing.T, dirs ...string) []string {
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return err
+			}
+			if d.IsDir() {
+				out = append(out, path)
+				return nil
 			}
 			info, err := d.Info()
 			out = append(out, fmt.Sprint(path, info.Size(), info.ModTime()))

@@ -14,9 +14,10 @@ import (
 
 // fixture makes a dataset out of SQL: rows no run would give, and many.
 type fixture struct {
-	t    testing.TB
-	conn *connection
-	root string
+	t       testing.TB
+	conn    *connection
+	root    string
+	version int // schema version said to be in the files; 0: none is
 }
 
 func newFixture(t testing.TB) *fixture {
@@ -64,7 +65,7 @@ func (f *fixture) write() {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			f.t.Fatal(err)
 		}
-		f.exec("copy %s to '%s' (format parquet, partition_by (host, date), overwrite_or_ignore)", table.Name, dir)
+		f.exec("copy %s to '%s' (format parquet, partition_by (host, date), overwrite_or_ignore, kv_metadata {'tokwatt.schema_version': '%d'})", table.Name, dir, f.version)
 	}
 }
 

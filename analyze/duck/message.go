@@ -3,6 +3,8 @@ package duck
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -28,8 +30,15 @@ func sqlError(err error) error {
 	if errors.Is(err, errNotReading) {
 		return &Error{Message: errNotReading.Error()}
 	}
+	if class, rest, found := strings.Cut(err.Error(), " Error: "); found && slices.Contains(notTheSQL, class) {
+		return fmt.Errorf("query not answered: %s", shorten(rest))
+	}
 	return &Error{Message: shorten(err.Error())}
 }
+
+// notTheSQL are DuckDB's classes of errors that another text of the query
+// would not help against.
+var notTheSQL = []string{"IO", "Out of Memory", "INTERNAL", "Internal", "FATAL", "Interrupt"}
 
 type cancelledError struct{ cause error }
 
@@ -41,7 +50,7 @@ const longestMessage = 400
 // shorten takes from a message of DuckDB its class, the quoted line of SQL and
 // the line breaks, and keeps the names it proposes.
 func shorten(msg string) string {
-	for _, tail := range []string{"\n\nLINE ", "\nLINE ", "\n\tCandidate functions", "\n\nStack Trace", "\nStack Trace"} {
+	for _, tail := range []string{"\n\nLINE ", "\nLINE ", "\n\tCandidate functions", "\nPossible solutions", "\n\nStack Trace", "\nStack Trace"} {
 		msg, _, _ = strings.Cut(msg, tail)
 	}
 	if class, rest, found := strings.Cut(msg, " Error: "); found && len(strings.Fields(class)) <= 3 {
@@ -56,7 +65,7 @@ func shorten(msg string) string {
 	if utf8.RuneCountInString(msg) > longestMessage {
 		msg = string([]rune(msg)[:longestMessage]) + "…"
 	}
-	return lowerFirst(msg)
+	return lowerFirst(strings.TrimSpace(msg))
 }
 
 // outsideFile recognizes the lock's refusal and gives the path.

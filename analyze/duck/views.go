@@ -27,10 +27,10 @@ func ViewSQL(name string) (string, error) {
 	return string(text), nil
 }
 
-// createViews makes the loaders and the views over them. DuckDB opens every
-// file below a view when the view is made, so the views are made over empty
-// tables, and the loaders put in their place afterwards: each footer is read
-// once here, not once for each view above it.
+// createViews makes the loaders and the views over them. DuckDB opens files
+// below a view when the view is made, so the views are made over empty tables,
+// and the loaders put in their place afterwards: files are opened once here,
+// not once for each view above them.
 func (db *DB) createViews(ctx context.Context) error {
 	tables := analyze.Tables()
 	for _, t := range tables {
@@ -47,12 +47,16 @@ func (db *DB) createViews(ctx context.Context) error {
 			return fmt.Errorf("view %s: %w", name, err)
 		}
 	}
+	oneSchema, err := db.oneSchema(ctx)
+	if err != nil {
+		return err
+	}
 	for _, t := range tables {
 		globs := db.globs(t.Name)
 		if len(globs) == 0 {
 			continue
 		}
-		if err := db.createView(ctx, t.Name, loader(t, globs)); err != nil {
+		if err := db.createView(ctx, t.Name, loader(t, globs, oneSchema)); err != nil {
 			return fmt.Errorf("the files of table %s cannot be read: %w", t.Name, err)
 		}
 	}
