@@ -1,0 +1,115 @@
+package store
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	bolt "go.etcd.io/bbolt"
+)
+
+// TestCheckSees breaks each invariant that a file with sound pages can break,
+// and has Check say so.
+func TestCheckSees(t *testing.T) {
+	id := uuid.MustParse(goldenID)
+	at := func(seq uint64) []byte { k := keyOf(id, seq); return k[:] }
+	// reseal puts payload at key with a right checksum.
+	reseal := func(b *bolt.Bucket, key []byte, k kind, payload []byte) error {
+		return b.Put(key, seal(key, k, payload))
+	}
+	payload := func(b *bolt.Bucket, key []byte) []byte {
+		v := b.Get(key)
+		return bytes.Clone(v[2 : len(v)-4])
+	}
+	for _, c := range []struct {
+		name, says string
+		change     func(records, sums *bolt.Bucket) error
+	}{
+		{"nothing", "", func(r, s *bolt.Bucket) error { return nil }},
+		{"checksum", "checksum is wrong", func(r, s *bolt.Bucket) error {
+			v := bytes.Clone(r.Get(at(2)))
+			v[5] ^= 1
+			return r.Put(at(2), v)
+		}},
+		{"value in another place", "checksum is wrong", func(r, s *bolt.Bucket) error { return r.Put(at(2), bytes.Clone(r.Get(at(3)))) }},
+		{"payload", "EOF", func(r, s *bolt.Bucket) error { return reseal(r, at(2), kindTarget, payload(r, at(2))[:9]) }},
+		{"gap", "missing", func(r, s *bolt.Bucket) error { return r.Delete(at(2)) }},
+		{"end lost", "missing at the end", func(r, s *bolt.Bucket) error { return r.Delete(at(8)) }},
+		{"more than the summary", "the summary says", func(r, s *bolt.Bucket) error { return reseal(r, at(9), kindEnd, payload(r, at(8))) }},
+		{"no session record", "does not begin with its own record", func(r, s *bolt.Bucket) error { return reseal(r, at(0), kindSegment, payload(r, at(1))) }},
+		{"two session records", "stands within a session", func(r, s *bolt.Bucket) error { return reseal(r, at(1), kindSession, payload(r, at(0))) }},
+		{"another session's record", "is the record of session", func(r, s *bolt.Bucket) error {
+			return reseal(r, at(0), kindSession, bytes.Replace(payload(r, at(0)), []byte("8057"), []byte("8058"), 1))
+		}},
+		{"record within a batch", "not a part of a batch", func(r, s *bolt.Bucket) error { return reseal(r, at(6), kindSegment, payload(r, at(1))) }},
+		{"chunks before the request", "chunks make no sense", func(r, s *bolt.Bucket) error { return reseal(r, at(5), kindChunks, payload(r, at(6))) }},
+		{"request without a batch", "belongs to a batch", func(r, s *bolt.Bucket) error { return reseal(r, at(8), kindRequest, payload(r, at(7))) }},
+		{"summary's counts", "the summary says", func(r, s *bolt.Bucket) error {
+			p := bytes.Replace(payload(s, id[:]), []byte("batches\x01"), []byte("batches\x02"), 1)
+			return reseal(s, id[:], kindSummary, p)
+		}},
+		{"summary lost", "the summary of session", func(r, s *bolt.Bucket) error { return s.Delete(id[:]) }},
+		{"summary without a session", "without records", func(r, s *bolt.Bucket) error {
+			other := uuid.MustParse(strings.Replace(goldenID, "8057", "8058", 1))
+			return reseal(s, other[:], kindSummary, payload(s, id[:]))
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := temp(t)
+			put(t, s, goldenID, goldenRecords()...)
+			edit(t, s.Path(), func(tx *bolt.Tx) error {
+				return c.change(tx.Bucket([]byte(bucketRecords)), tx.Bucket([]byte(bucketSummaries)))
+			})
+			r, err := s.Check(t.Context())
+			var said strings.Builder
+			for _, p := range r.Problems {
+				said.WriteString(p.Error() + "\n")
+			}
+			if err != nil || r.OK() != (c.says == "") || !strings.Contains(said.String(), c.says) {
+				t.Errorf("%v, want %q:\n%s", err, c.says, said.String())
+			}
+			to := Open(filepath.Join(t.TempDir(), "to.db"), Options{})
+			saved, err := s.RepairTo(t.Context(), to.Path())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := clean(t, to); got.Batches != saved.Batches {
+				t.Errorf("%d batches saved of %d", got.Batches, saved.Batches)
+			}
+			if _, err := s.RepairTo(t.Context(), to.Path()); err == nil {
+				t.Error("a file that was there was repaired into")
+			}
+		})
+	}
+}
+
+// A store that is a link stays one, and what it names is compacted.
+func TestCompactLink(t *testing.T) {
+	real := temp(t)
+	id := fill(t, real, 100, 4, 100)
+	keep := fill(t, real, 1, 1, 1)
+	link := filepath.Join(t.TempDir(), "link.db")
+	if err := os.Symlink(real.Path(), link); err != nil {
+		t.Fatal(err)
+	}
+	s := Open(link, Options{})
+	if err := s.Delete(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	before := clean(t, real).Bytes
+	if err := s.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is %v, %v", info.Mode(), err)
+	}
+	if after := clean(t, real).Bytes; after > before/4 {
+		t.Errorf("%d of %d bytes", after, before)
+	}
+	if got := read(t, s, keep); len(got) != 2 {
+		t.Errorf("%d records", len(got))
+	}
+}
