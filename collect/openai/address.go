@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/base64"
 	"fmt"
 	"io"
@@ -27,6 +28,7 @@ type server struct {
 	base   *url.URL // ends in /v1 or another version; no user, keeps its query
 	header http.Header
 	client *http.Client
+	roots  *x509.CertPool // nil: the system's
 }
 
 // newServer reads the options; the API key is taken from the environment here
@@ -52,10 +54,12 @@ func newServer(o Options) (*server, error) {
 		}
 		h.Set("Authorization", "Bearer "+key)
 	}
+	s := &server{base: base, header: h}
 	// A kept connection would block a single-threaded server for the streams
 	// that are measured.
-	tr := &http.Transport{DisableKeepAlives: true}
-	return &server{base: base, header: h, client: &http.Client{Transport: tr, Timeout: controlTimeout}}, nil
+	tr := &http.Transport{DisableKeepAlives: true, DialContext: s.dialFor("http"), DialTLSContext: s.dialFor("https")}
+	s.client = &http.Client{Transport: tr, Timeout: controlTimeout}
+	return s, nil
 }
 
 var version = regexp.MustCompile(`/v[0-9]+$`)

@@ -1,6 +1,8 @@
 package openai_test
 
 import (
+	"io"
+	"log"
 	"net"
 	"strings"
 	"testing"
@@ -113,3 +115,6 @@ func dead(t *testing.T) collect.Target {
 	ln.Close() // now nothing listens there
 	return target(t, openai.Options{URL: strings.TrimPrefix(addr, "http://")}, "demo-model")
 }
+
+// quiet takes what a test server would log of a handshake that is meant to fail.
+var quiet = log.New(io.Discard, "", 0)

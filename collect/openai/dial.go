@@ -3,12 +3,10 @@ package openai
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"net"
 	"net/url"
 	"os"
-	"strings"
 	"syscall"
 	"time"
 
@@ -34,7 +32,7 @@ func (s *server) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
 		return conn, nil
 	}
 	// HTTP/2 would put all streams of a batch on shared flow control.
-	secure := tls.Client(conn, &tls.Config{ServerName: u.Hostname(), NextProtos: []string{"http/1.1"}})
+	secure := tls.Client(conn, &tls.Config{ServerName: u.Hostname(), NextProtos: []string{"http/1.1"}, RootCAs: s.roots})
 	shake, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	if err := secure.HandshakeContext(shake); err != nil {
@@ -47,24 +45,24 @@ func (s *server) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
 	return secure, nil
 }
 
-// unreachable says why there is no connection.
-func (s *server) unreachable(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
+// dialFor is dial for an http.Transport, so that control requests and streams
+// fail alike.
+func (s *server) dialFor(scheme string) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return func(ctx context.Context, _, addr string) (net.Conn, error) {
+		return s.dial(ctx, &url.URL{Scheme: scheme, Host: addr})
 	}
-	if isTLS(err) {
-		return collect.Failf(collect.ErrTLS, "no TLS connection to %s: %s", s.base.Host, reason(err))
-	}
-	return collect.Failf(collect.ErrConnect, "no connection to %s: %s", s.base.Host, reason(err))
 }
 
-func isTLS(err error) bool {
-	var record tls.RecordHeaderError
-	var cert *tls.CertificateVerificationError
-	var host x509.HostnameError
-	var alert tls.AlertError
-	return errors.As(err, &record) || errors.As(err, &cert) || errors.As(err, &host) || errors.As(err, &alert) ||
-		strings.Contains(err.Error(), "server gave HTTP response to HTTPS client")
+// unreachable says why there is no connection.
+func (s *server) unreachable(ctx context.Context, err error) error {
+	var f *collect.Failure
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &f):
+		return f
+	}
+	return collect.Failf(collect.ErrConnect, "no connection to %s: %s", s.base.Host, reason(err))
 }
 
 // reason is the innermost cause that means something to a user.

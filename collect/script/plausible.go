@@ -10,6 +10,11 @@ import (
 // plausible is the answer to a GET: the script's own, else what servers with
 // one model say.
 func (s *Script) plausible(r *Request) Answer {
+	for path, a := range s.Heads {
+		if strings.HasSuffix(r.Path, path) {
+			return a
+		}
+	}
 	for path, body := range s.Get {
 		if strings.HasSuffix(r.Path, path) {
 			return small(200, body)

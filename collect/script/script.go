@@ -17,6 +17,8 @@ type Script struct {
 	// Get are the answers to GETs, by the end of their path; others get a
 	// plausible one.
 	Get map[string]json.RawMessage
+	// Heads are whole answers to GETs, by the end of their path, before Get.
+	Heads map[string]Answer
 
 	OnlyPath     string    // POSTs on other paths get 404
 	RequireAuth  string    // what the header Authorization must say, on GETs too, else 401

@@ -118,7 +118,7 @@ func (s *Server) serve(c net.Conn) {
 		s.mu.Lock()
 		s.log = append(s.log, x)
 		s.mu.Unlock()
-		if scripted {
+		if scripted || !a.has("Content-Length") {
 			s.perform(c, br, a, x)
 			return
 		}

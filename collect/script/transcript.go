@@ -75,7 +75,7 @@ func (t *Transcript) head(raw []byte) error {
 			if _, err := strconv.Atoi(strings.TrimSpace(value)); err != nil {
 				return fmt.Errorf("bad length %q", value)
 			}
-			a.Framing = FramingLength // counted anew: names of machines were taken out
+			a.Framing = FramingLength // counted anew below: names of machines were taken out
 		default:
 			a.Headers = append(a.Headers, Header{name, strings.TrimSpace(value)})
 		}
