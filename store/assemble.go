@@ -117,9 +117,8 @@ func (a *assembler) take(k kind, payload []byte) error {
 	b := a.batch
 	switch k {
 	case kindRequest:
-		r, err := a.codec.request(payload)
-		b.Requests = append(b.Requests, r)
-		return err
+		b.Requests = append(b.Requests, collect.Request{})
+		return a.codec.request(payload, &b.Requests[len(b.Requests)-1])
 	case kindChunks:
 		if len(b.Requests) == 0 {
 			return errChunks

@@ -68,7 +68,7 @@ func (c codec) batchParts(b *collect.Batch) ([]part, error) {
 	ps := make([]part, 1, 1+2*len(b.Requests))
 	for i := range b.Requests {
 		r := &b.Requests[i]
-		v := requestValue{requestV1: requestV1(*r), Failure: (*failureV1)(r.Failure)}
+		v := requestValue{requestV1: (*requestV1)(r), Failure: (*failureV1)(r.Failure)}
 		if r.Report != (collect.Report{}) {
 			v.Report = (*reportV1)(&r.Report)
 		}
@@ -127,16 +127,11 @@ func (c codec) record(k kind, payload []byte) (rec collect.Record, follow int, e
 	return rec, follow, err
 }
 
-// request decodes a request without its chunks.
-func (c codec) request(payload []byte) (collect.Request, error) {
-	var v requestValue
-	if err := c.dec.Unmarshal(payload, &v); err != nil {
-		return collect.Request{}, err
-	}
-	r := collect.Request(v.requestV1)
+// request decodes a request without its chunks into r, which is zero. The
+// parts are decoded in place: this is the hot path of an export.
+func (c codec) request(payload []byte, r *collect.Request) error {
+	v := requestValue{requestV1: (*requestV1)(r), Report: (*reportV1)(&r.Report)}
+	err := c.dec.Unmarshal(payload, &v)
 	r.Failure = (*collect.Failure)(v.Failure)
-	if v.Report != nil {
-		r.Report = collect.Report(*v.Report)
-	}
-	return r, nil
+	return err
 }

@@ -158,7 +158,7 @@ type batchValue struct {
 }
 
 type requestValue struct {
-	requestV1
+	*requestV1
 	Failure *failureV1 `cbor:"failure,omitempty"`
 	Report  *reportV1  `cbor:"report,omitempty"`
 }
