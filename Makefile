@@ -1,0 +1,68 @@
+# tokwatt needs no Makefile: go build ./cmd/tokwatt, go test ./...
+# These are the checks around it. CI (.ci/run) runs most of them as its steps.
+
+SHELL := /bin/bash
+CACHE := $(CURDIR)/.cache
+GO := go
+PYTHON = "$$(scripts/python.sh "$(CACHE)")"
+
+# SIZE=ci takes minutes in all; SIZE=full takes as long as it takes.
+SIZE ?= full
+
+.PHONY: help build tidy lint cross test nocgo race python models kill stats parity demo e2e bench clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "%-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## the binary, as .cache/tokwatt
+	$(GO) build -o $(CACHE)/tokwatt ./cmd/tokwatt
+
+tidy: ## go.mod names what the code needs, no more and no less
+	$(GO) mod tidy -diff
+
+lint: ## gofmt, vet, staticcheck
+	@unformatted=$$(git ls-files -z '*.go' | xargs -0 gofmt -l) && [ -z "$$unformatted" ] || { echo "not formatted: $$unformatted"; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+cross: ## build and vet for a Mac without cgo
+	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 $(GO) build ./...
+	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 $(GO) vet ./...
+
+test: ## all tests
+	$(GO) test -count=1 ./...
+
+nocgo: ## all tests of the build without DuckDB
+	CGO_ENABLED=0 $(GO) test -count=1 ./...
+
+# DuckDB is one library of C++, which the race detector does not look into.
+race: ## the packages that start goroutines, under the race detector
+	$(GO) test -count=1 -race ./collect/... ./store/... ./mlx/...
+
+python: ## a virtual environment with what the next targets compare with, in .cache
+	@scripts/python.sh "$(CACHE)"
+
+models: ## the model folders for e2e, in .cache
+	scripts/models.sh $(PYTHON) $(CACHE)/models
+
+kill: ## a writer of the store killed at random instants, a store damaged everywhere
+	$(GO) test -count=1 -v -run '^TestKill' ./store -args -kills $(if $(filter ci,$(SIZE)),50,1000)
+	$(if $(filter full,$(SIZE)),$(GO) test -count=1 -timeout 2h ./store -args -exhaustive)
+
+stats: ## the statistics against numpy and scipy
+	$(PYTHON) scripts/check_stats.py
+
+parity: ## the embedded engine's logits against mlx_lm's
+	TOKWATT_MLX_PY=$(PYTHON) $(GO) test -count=1 -v -run '^TestParity' ./mlx/model
+
+demo: build ## tokwatt demo in an empty folder: its time and what it leaves
+	scripts/demo.sh $(CACHE)/tokwatt
+
+e2e: build models ## tokwatt against mlx_lm.server, its times against a raw socket reader's
+	$(PYTHON) scripts/e2e.py --tokwatt $(CACHE)/tokwatt --models $(CACHE)/models --work $(CACHE)/e2e $(if $(filter full,$(SIZE)),--full)
+
+bench: ## every speed that is claimed
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+clean: ## forget what these targets made
+	rm -rf $(CACHE)
