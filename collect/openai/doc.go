@@ -17,8 +17,8 @@
 //     (report.go), failures become one sentence (fault.go).
 //
 // Streams speak HTTP/1.1 on their own connection instead of through
-// http.Transport: its extra goroutine between our stamp and the write costs up
-// to milliseconds when hundreds of streams start at once, and half of the
-// processor time per token. Proxies named in the environment are not used, so
-// that what is measured is the server that was named.
+// http.Transport, which hands the write to another goroutine, between our
+// stamp and the wire, and costs half as much processor time again per token.
+// Proxies named in the environment are not used, so that what is measured is
+// the server that was named.
 package openai

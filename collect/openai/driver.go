@@ -69,6 +69,8 @@ func (s *server) onlyModel(ctx context.Context) (string, error) {
 	switch {
 	case err != nil:
 		return "", err
+	case len(l.models) == 0 && s.recognise(ctx, l).engine == "mlx_lm":
+		return mlxDefault, nil
 	case len(l.models) == 0:
 		return "", fmt.Errorf("%s lists no models: name one with --model", s.endpoint())
 	case len(l.models) > 1:

@@ -104,6 +104,15 @@ func TestWhichModel(t *testing.T) {
 	}
 }
 
+// TestOnlyModel: mlx_lm.server may list nothing and still have a model.
+func TestOnlyModel(t *testing.T) {
+	srv := recordedServer(t, "mlx_lm", "models_no_hub_cache_dir.txt")
+	info, err := target(t, openai.Options{URL: srv.URL()}).Describe(t.Context())
+	if err != nil || info.ModelID != "default_model" {
+		t.Errorf("%+v, %v", info, err)
+	}
+}
+
 // TestRefusedFields: a field that the server refuses is left out of the
 // measured request, the others stay, and what is stored says what was sent.
 func TestRefusedFields(t *testing.T) {
