@@ -109,7 +109,7 @@ func (b *batch) prefill() bool {
 			return b.step(ids)
 		}
 		b.stream.Scope(func() *mlx.Array {
-			b.model.Forward(b.stream, ids, b.cache)
+			b.model.Newest(b.stream, ids, b.cache)
 			return nil
 		})
 		for _, r := range b.rows {
@@ -133,8 +133,7 @@ func (b *batch) newest() []int32 {
 func (b *batch) step(ids []int32) bool {
 	s, sane := b.stream, true
 	s.Scope(func() *mlx.Array {
-		hidden := model.LastRows(s, b.model.Forward(s, ids, b.cache), len(b.rows))
-		logits := b.model.Logits(s, hidden)
+		logits := b.model.Logits(s, b.model.Newest(s, ids, b.cache))
 		if b.rows[0].BanEOS {
 			logits = s.Add(logits, b.ban)
 		}

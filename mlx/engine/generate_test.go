@@ -79,8 +79,8 @@ func greedy(m *model.Model, ids []int32, n int) []int32 {
 	s := mlx.NewStream()
 	ids = slices.Clone(ids)
 	for range n {
-		h := m.Forward(s, ids, m.NewCache(1, len(ids)))
-		ids = append(ids, s.Argmax(m.Logits(s, model.LastRows(s, h, 1)))[0])
+		logits := m.Logits(s, m.Forward(s, ids, m.NewCache(1, len(ids))))
+		ids = append(ids, s.Argmax(logits)[len(ids)-1])
 	}
 	return ids[len(ids)-n:]
 }

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 func abandonWorker() {
 	w, err := Start(context.Background(), Load{Model: DefaultModel})
 	if err == nil {
-		err = w.Send(Request{ID: 1, Streams: 1, User: "x", MaxTokens: 100000, BanEOS: true})
+		err = w.Send(Request{ID: 1, Streams: 1, User: "x", MaxTokens: 20000, BanEOS: true})
 	}
 	if err != nil {
 		fmt.Println(err)
@@ -138,7 +138,7 @@ func TestWorkerRefusesRequests(t *testing.T) {
 
 func TestCancelFreesTheWorker(t *testing.T) {
 	w, lines := start(t, Load{Model: DefaultModel})
-	if err := w.Send(Request{ID: 1, Streams: 1, User: "x", MaxTokens: 100000, BanEOS: true}); err != nil {
+	if err := w.Send(Request{ID: 1, Streams: 1, User: "x", MaxTokens: 20000, BanEOS: true}); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
@@ -209,7 +209,7 @@ func TestWorkersEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, lines := start(t, Load{Model: DefaultModel})
-			if err := w.Send(Request{ID: 1, Streams: 1, User: "x", MaxTokens: 100000, BanEOS: true}); err != nil {
+			if err := w.Send(Request{ID: 1, Streams: 1, User: "x", MaxTokens: 20000, BanEOS: true}); err != nil {
 				t.Fatal(err)
 			}
 			lines.Scan()

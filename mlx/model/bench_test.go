@@ -19,7 +19,7 @@ func BenchmarkTiny(b *testing.B) {
 			for b.Loop() {
 				cache := m.NewCache(streams, prompt)
 				s.Scope(func() *mlx.Array {
-					m.Logits(s, LastRows(s, m.Forward(s, ids, cache), streams))
+					m.Logits(s, m.Newest(s, ids, cache))
 					return nil
 				})
 			}
@@ -30,11 +30,11 @@ func BenchmarkTiny(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
 				cache := m.NewCache(streams, prompt+decode)
-				s.Scope(func() *mlx.Array { m.Forward(s, ids, cache); return nil })
+				s.Scope(func() *mlx.Array { m.Newest(s, ids, cache); return nil })
 				b.StartTimer()
 				for i := range decode {
 					s.Scope(func() *mlx.Array {
-						s.Argmax(m.Logits(s, m.Forward(s, ids[i*streams:(i+1)*streams], cache)))
+						s.Argmax(m.Logits(s, m.Newest(s, ids[i*streams:(i+1)*streams], cache)))
 						return nil
 					})
 				}

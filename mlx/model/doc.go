@@ -7,8 +7,8 @@
 //     loading, checking and making weights all follow that one list.
 //  2. Weights come from safetensors files (safetensors.go, folder.go) or, for
 //     synthetic models, from a seed.
-//  3. [New] joins both to a [Model] (llama.go); [Model.Forward] takes tokens
-//     through it against a [Cache].
+//  3. [New] joins both to a [Model] (llama.go); [Model.Forward] and
+//     [Model.Newest] take tokens through it against a [Cache].
 //  4. Text is bytes: the byte tokenizer and its one-line chat template
 //     (tokenizer.go) are made in code. A tokenizer.json is not read here, so a
 //     folder answers to text only where tokwatt wrote it; any folder answers to

@@ -93,31 +93,49 @@ func (c *Cache) Keep(streams []int) {
 // the cache: ids has those of the first stream, then those of the second, all
 // equally many. The result is the hidden state of each, for [Model.Logits].
 func (m *Model) Forward(s *mlx.Stream, ids []int32, cache *Cache) *mlx.Array {
-	seq, offset := len(ids)/cache.Streams(), cache.Len()
+	return m.forward(s, ids, cache, false)
+}
+
+// Newest is Forward with the hidden state of each stream's newest token alone,
+// which is all that generating needs. It leaves out what the last layer would
+// do for the others but their keys and values.
+func (m *Model) Newest(s *mlx.Stream, ids []int32, cache *Cache) *mlx.Array {
+	return m.forward(s, ids, cache, true)
+}
+
+func (m *Model) forward(s *mlx.Stream, ids []int32, cache *Cache, newest bool) *mlx.Array {
+	span := span{seq: len(ids) / cache.Streams(), offset: cache.Len()}
 	x := s.Take(m.embed, ids)
 	for i := range m.layers {
-		l := &m.layers[i]
 		before := x
 		x = s.Scope(func() *mlx.Array {
-			h := s.Add(before, m.attention(s, l, before, cache.layers[i], seq, offset))
-			return s.Add(h, m.mlp(s, l, h))
+			last := i == len(m.layers)-1
+			return m.layer(s, &m.layers[i], before, cache.layers[i], span, newest && last)
 		})
 		s.Free(before)
 	}
 	return x
 }
 
-// attention is a layer's first half, on normed input.
-func (m *Model) attention(s *mlx.Stream, l *layer, x *mlx.Array, cache *mlx.KVCache, seq, offset int) *mlx.Array {
+// span says where tokens stand: seq of each stream, the first at offset.
+type span struct{ seq, offset int }
+
+// layer is one layer: attention and mlp, each on normed input and added to it.
+func (m *Model) layer(s *mlx.Stream, l *layer, x *mlx.Array, cache *mlx.KVCache, at span, newest bool) *mlx.Array {
 	c := &m.Config
 	n := s.RMSNorm(x, l.inputNorm, float32(c.NormEps))
-	q := s.RoPE(l.q.forward(s, n), m.rope, c.Heads, seq, offset)
-	k := s.RoPE(l.k.forward(s, n), m.rope, c.KVHeads, seq, offset)
+	k := s.RoPE(l.k.forward(s, n), m.rope, c.KVHeads, at.seq, at.offset)
 	cache.Append(k, l.v.forward(s, n))
-	return l.o.forward(s, s.Attention(q, cache, c.Heads))
+	if newest && at.seq > 1 {
+		x, n = lastRows(s, x, cache.Streams()), lastRows(s, n, cache.Streams())
+		at = span{seq: 1, offset: at.offset + at.seq - 1}
+	}
+	q := s.RoPE(l.q.forward(s, n), m.rope, c.Heads, at.seq, at.offset)
+	x = s.Add(x, l.o.forward(s, s.Attention(q, cache, c.Heads)))
+	return s.Add(x, m.mlp(s, l, x))
 }
 
-// mlp is a layer's second half, on normed input.
+// mlp is a layer's second half, on its normed input.
 func (m *Model) mlp(s *mlx.Stream, l *layer, x *mlx.Array) *mlx.Array {
 	n := s.RMSNorm(x, l.postNorm, float32(m.Config.NormEps))
 	return l.down.forward(s, s.SwiGLU(l.gate.forward(s, n), l.up.forward(s, n)))
@@ -133,8 +151,8 @@ func (m *Model) Logits(s *mlx.Stream, hidden *mlx.Array) *mlx.Array {
 	return s.Linear(s.RMSNorm(hidden, m.norm, float32(m.Config.NormEps)), m.head, nil)
 }
 
-// LastRows picks the newest token's row of each stream.
-func LastRows(s *mlx.Stream, hidden *mlx.Array, streams int) *mlx.Array {
+// lastRows picks the newest token's row of each stream.
+func lastRows(s *mlx.Stream, hidden *mlx.Array, streams int) *mlx.Array {
 	seq := hidden.Rows() / streams
 	rows := make([]int32, streams)
 	for i := range rows {

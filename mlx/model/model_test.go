@@ -106,8 +106,8 @@ func TestBatchEqualsSingle(t *testing.T) {
 	all := tokens(2, streams*seq)
 	next := tokens(5, streams)
 	s, cache := mlx.NewStream(), m.NewCache(streams, seq+1)
-	prefill := m.Logits(s, LastRows(s, m.Forward(s, all, cache), streams))
-	decode := m.Logits(s, m.Forward(s, next, cache))
+	prefill := m.Logits(s, m.Newest(s, all, cache))
+	decode := m.Logits(s, m.Newest(s, next, cache))
 	for i := range streams {
 		ids := append(slices.Clone(all[i*seq:(i+1)*seq]), next[i])
 		single := logits(m, ids, seq, 1)
