@@ -4,6 +4,7 @@ package duck
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -32,6 +33,15 @@ func million(b *testing.B) *fixture {
 			100 + random(), 2000 + random(), 2001 + random(), 2 + random(), 1000 + random(), 30 + random(), 30 + random(), 30 + random(), 33 + random(), 40 + random()
 		from s, range(5000) r(k)`)
 	f.write()
+	for i := range 200 {
+		day := fmt.Sprintf("host=mac-%d/date=2026-01-%02d", i%10, 1+i/10)
+		for _, table := range []string{"sessions", "targets", "cases", "batches", "requests"} {
+			dir := filepath.Join(f.root, "table="+table, day)
+			if err := os.Rename(filepath.Join(dir, "data_0.parquet"), filepath.Join(dir, fmt.Sprintf("019bc0de-%04x-7000-8000-000000000000.parquet", i))); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
 	return f
 }
 
@@ -65,6 +75,23 @@ func BenchmarkMillion(b *testing.B) {
 			if err != nil || len(got) != 20 {
 				b.Fatal(len(got), err)
 			}
+		}
+	})
+	b.Run("open_and_summarize_last", func(b *testing.B) {
+		ids, err := db.Sessions(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		last := ids[len(ids)-1:]
+		for b.Loop() {
+			db, err := Open(b.Context(), Options{Roots: []string{f.root}, Sessions: last})
+			if err != nil {
+				b.Fatal(err)
+			}
+			if got, err := db.Summaries(b.Context(), SummaryFilter{Points: true}); err != nil || len(got) != 20 {
+				b.Fatal(len(got), err)
+			}
+			db.Close()
 		}
 	})
 	b.Run("summary_all", func(b *testing.B) { benchmarkQuery(b, db, "select count(generation_tps_lo) from summary") })

@@ -29,6 +29,7 @@ func newFixture(t testing.TB) *fixture {
 	t.Cleanup(func() { c.close() })
 	f := &fixture{t: t, conn: c, root: filepath.Join(t.TempDir(), "dataset")}
 	f.exec("set TimeZone = 'UTC'")
+	f.exec("set threads = 1") // one file a partition
 	for _, table := range analyze.Tables() {
 		f.exec("create table %s as %s", table.Name, emptyTable(table))
 	}

@@ -52,11 +52,11 @@ func (db *DB) createViews(ctx context.Context) error {
 		return err
 	}
 	for _, t := range tables {
-		globs := db.globs(t.Name)
-		if len(globs) == 0 {
+		files := db.paths(t.Name)
+		if len(files) == 0 {
 			continue
 		}
-		if err := db.createView(ctx, t.Name, loader(t, globs, oneSchema)); err != nil {
+		if err := db.createView(ctx, t.Name, loader(t, files, oneSchema)); err != nil {
 			return fmt.Errorf("the files of table %s cannot be read: %w", t.Name, err)
 		}
 	}

@@ -64,99 +64,92 @@ func TestMedianInterval(t *testing.T) {
 	}
 }
 
-// one makes a session with one cold case whose batches have a request each,
+// coldCase adds a session with one cold case whose batches have a request each,
 // with the given columns of table requests.
-func one(t *testing.T, columns string, rows ...string) analyze.Summary {
-	t.Helper()
-	f := newFixture(t)
-	f.session("s")
-	f.case_("s", 1, len(rows), "cold")
+func (f *fixture) coldCase(session, columns string, rows ...string) {
+	f.session(session)
+	f.case_(session, 1, len(rows), "cold")
+	var values []string
 	for i, row := range rows {
-		f.exec(`insert into requests (session_id, host, date, batch_id, request_id, flags, %s) values ('s', 'h', '2026-01-02', %d, %d, [], %s)`,
-			columns, 100001+i, i+1, row)
+		values = append(values, fmt.Sprintf("('%s', 'h', '2026-01-02', %d, %d, [], %s)", session, 100001+i, i+1, row))
 	}
-	got, err := f.open(Options{}).Summaries(t.Context(), SummaryFilter{})
-	if err != nil || len(got) != 1 {
-		t.Fatalf("%d summaries, error %v; want one", len(got), err)
-	}
-	return got[0]
+	f.exec("insert into requests (session_id, host, date, batch_id, request_id, flags, %s) values %s", columns, strings.Join(values, ", "))
 }
 
 const good = "'ok', true, true, 'server'"
 
+// TestWorkedCases has cases whose answers are worked out by hand. A case that
+// wants NULL has nil.
 func TestWorkedCases(t *testing.T) {
-	const columns = "status, in_stats, in_cold_stats, tokens_source, generation_tps"
-	rates := func(xs ...float64) []string {
-		var rows []string
-		for _, x := range xs {
-			rows = append(rows, fmt.Sprintf("%s, %v", good, x))
-		}
-		return rows
+	f, null := newFixture(t), (*float64)(nil)
+	is := func(x float64) *float64 { return &x }
+	hundred := make([]string, 100)
+	for i := range hundred {
+		hundred[i] = fmt.Sprint((i*37)%100 + 1)
 	}
-	check := func(name string, got *float64, want float64) {
-		t.Helper()
-		if !near(got, &want) {
-			t.Errorf("%s is %s, want %v", name, show(got), want)
-		}
-	}
-	for _, c := range []struct {
-		rates     []float64
-		cv        float64
+	cases := []struct {
+		name      string
+		rates     []string
 		stability string
+		want      map[string]*float64
 	}{
-		{[]float64{95, 105}, 5, "variable"}, {[]float64{90, 110}, 10, "unstable"}, {[]float64{95.1, 104.9}, 4.9, "stable"},
-	} {
-		s := one(t, columns, rates(c.rates...)...)
-		check("cv", s.CV, c.cv)
-		if s.Stability != c.stability {
-			t.Errorf("%v is %s, want %s", c.rates, s.Stability, c.stability)
+		{"cv of five is not under five", []string{"95", "105"}, "variable", map[string]*float64{"cv": is(5), "median": is(100)}},
+		{"cv of ten is not under ten", []string{"90", "110"}, "unstable", map[string]*float64{"cv": is(10)}},
+		{"cv below five", []string{"95.1", "104.9"}, "stable", map[string]*float64{"cv": is(4.9)}},
+		{"one value", []string{"42"}, "", map[string]*float64{"n": is(1), "median": is(42), "mean": is(42), "sd": null, "cv": null, "lo": null, "hi": null, "p90": null, "p99": null}},
+		{"large offset", []string{"12000000001", "12000000003", "12000000005"}, "stable", map[string]*float64{"mean": is(12000000003), "sd": is(2)}},
+		{"five batches", []string{"50", "51", "52", "53", "60"}, "variable", map[string]*float64{"median": is(52), "lo": null, "hi": null, "coverage": null}},
+		{"six batches", []string{"50", "51", "52", "53", "60", "49"}, "variable", map[string]*float64{"median": is(51.5), "lo": is(49), "hi": is(60), "coverage": is(0.96875)}},
+		{"nine values", []string{"11", "12", "13", "14", "15", "16", "17", "18", "99"}, "unstable", map[string]*float64{"n": is(9), "median": is(15), "p90": null}},
+		{"99 values", hundred[:99], "unstable", map[string]*float64{"n": is(99), "p99": null}},
+		{"100 values", hundred, "unstable", map[string]*float64{"n": is(100), "median": is(50.5), "mean": is(50.5), "p90": is(90.1), "p99": is(99.01)}},
+		{"beside NULL", []string{"50", "null", "54"}, "stable", map[string]*float64{"n": is(2), "median": is(52), "mean": is(52)}},
+		{"nothing but NULL", []string{"null", "null"}, "", map[string]*float64{"n": is(0), "median": null, "mean": null, "cv": null}},
+	}
+	for _, c := range cases {
+		var rows []string
+		for _, rate := range c.rates {
+			rows = append(rows, good+", "+rate)
 		}
+		f.coldCase(c.name, "status, in_stats, in_cold_stats, tokens_source, generation_tps", rows...)
 	}
-
-	s := one(t, columns, rates(42)...)
-	g := s.Stats["generation_tps"]
-	check("median of one", g.Median, 42)
-	if g.SD != nil || s.CV != nil || s.Stability != "" || g.Lo != nil || g.P90 != nil {
-		t.Errorf("one value has a spread: %+v", s)
+	summaries, err := f.open(Options{}).Summaries(t.Context(), SummaryFilter{})
+	if err != nil {
+		t.Fatal(err)
 	}
-
-	g = one(t, columns, rates(12000000001, 12000000003, 12000000005)...).Stats["generation_tps"]
-	check("mean at an offset", g.Mean, 12000000003)
-	check("sd at an offset", g.SD, 2)
-
-	g = one(t, columns, rates(50, 51, 52, 53, 60)...).Stats["generation_tps"]
-	if g.Lo != nil || g.Hi != nil || g.Coverage != nil {
-		t.Errorf("five batches have an interval: %+v", g)
-	}
-	g = one(t, columns, rates(11, 12, 13, 14, 15, 16, 17, 18, 99)...).Stats["generation_tps"]
-	if g.P90 != nil {
-		t.Errorf("nine values have a p90: %v", *g.P90)
-	}
-	var hundred []float64
-	for i := range 100 {
-		hundred = append(hundred, float64((i*37)%100+1))
-	}
-	g = one(t, columns, rates(hundred...)...).Stats["generation_tps"]
-	check("median of 1..100", g.Median, 50.5)
-	check("p90 of 1..100", g.P90, 90.1)
-	check("p99 of 1..100", g.P99, 99.01)
-	if g = one(t, columns, rates(hundred[:99]...)...).Stats["generation_tps"]; g.P99 != nil {
-		t.Errorf("99 values have a p99: %v", *g.P99)
-	}
-	g = one(t, columns, good+", 50", good+", null", good+", 54").Stats["generation_tps"]
-	check("median beside NULL", g.Median, 52)
-	if g.N != 2 {
-		t.Errorf("n = %d beside NULL, want 2", g.N)
+	for _, c := range cases {
+		i := slices.IndexFunc(summaries, func(s analyze.Summary) bool { return s.SessionID == c.name })
+		if i < 0 {
+			t.Errorf("%s has no summary", c.name)
+			continue
+		}
+		s, g := summaries[i], summaries[i].Stats["generation_tps"]
+		got := map[string]*float64{"n": is(float64(g.N)), "median": g.Median, "mean": g.Mean, "sd": g.SD, "lo": g.Lo, "hi": g.Hi,
+			"coverage": g.Coverage, "p90": g.P90, "p99": g.P99, "cv": s.CV}
+		for figure, want := range c.want {
+			if !near(got[figure], want) {
+				t.Errorf("%s: %s is %s, want %s", c.name, figure, show(got[figure]), show(want))
+			}
+		}
+		if s.Stability != c.stability {
+			t.Errorf("%s: %q, want %q", c.name, s.Stability, c.stability)
+		}
 	}
 }
 
 func TestMixedRows(t *testing.T) {
-	s := one(t, "status, in_stats, in_cold_stats, tokens_source, ttft_ms, generation_tps, tok_per_sec",
+	f := newFixture(t)
+	f.coldCase("s", "status, in_stats, in_cold_stats, tokens_source, ttft_ms, generation_tps, tok_per_sec",
 		good+", 100, 10, 10", good+", 104, 20, 0.0", good+", 108, 30, 30",
 		"'failed', false, false, null, 300, 1000, 1000",
 		"'invalid', false, false, 'server', 120, 1000, 1000",
 		"'ok', true, false, 'server', 12, 1000, 1000", // from the cache
 		"'ok', true, true, 'estimate', 101, 1000, 1000")
+	summaries, err := f.open(Options{}).Summaries(t.Context(), SummaryFilter{})
+	if err != nil || len(summaries) != 1 {
+		t.Fatalf("%d summaries, error %v; want one", len(summaries), err)
+	}
+	s := summaries[0]
 	for metric, want := range map[string]struct {
 		n      int64
 		median float64
@@ -271,6 +264,27 @@ func TestRoots(t *testing.T) {
 	export(t, roots[0], analyzetest.Options{Seed: 99, Host: "late", Targets: 1, PP: []int64{8}, Repeats: 1, Concurrency: []int64{1}})
 	if n := column(t, db, "select count(*) from sessions where host = 'late'"); n[0] != "1" {
 		t.Errorf("a new session is not seen")
+	}
+}
+
+// TestSomeSessions: a session over some sessions has their rows and no others.
+func TestSomeSessions(t *testing.T) {
+	top := t.TempDir()
+	o := analyzetest.Options{Targets: 1, PP: []int64{8}, Repeats: 1, Tokens: 2, Concurrency: []int64{1}}
+	fleet := slices.Collect(analyzetest.Fleet(5, 2, o))
+	export(t, filepath.Join(top, "a"), fleet[:5]...)
+	export(t, filepath.Join(top, "[b]"), fleet[5:]...)
+	want := []string{fleet[1].ID(), fleet[6].ID(), fleet[9].ID()}
+	slices.Sort(want)
+	db := open(t, Options{Roots: []string{filepath.Join(top, "a"), filepath.Join(top, "[b]")}, Sessions: append(want, "none")})
+	for _, table := range []string{"sessions", "targets", "requests", "chunks", "runs", "summary"} {
+		if got := column(t, db, "select distinct session_id from "+table+" order by 1"); !slices.Equal(got, want) {
+			t.Errorf("%s has sessions %v, want %v", table, got, want)
+		}
+	}
+	none := open(t, Options{Roots: []string{filepath.Join(top, "a")}, Sessions: []string{"none"}})
+	if got := column(t, none, "select count(*) from sessions"); got[0] != "0" {
+		t.Errorf("%s sessions for an id that is not there", got[0])
 	}
 }
 
