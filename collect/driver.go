@@ -27,6 +27,12 @@ type Target interface {
 	Close(ctx context.Context) error
 }
 
+// A Lister is a Target that knows what else its server offers.
+type Lister interface {
+	// Listed are the models to choose from, after Describe.
+	Listed() []string
+}
+
 // An Engine takes requests.
 type Engine interface {
 	// Abilities says how the engine meets the protocol's wishes.

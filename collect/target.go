@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -13,6 +14,7 @@ var errDead = errors.New("no connection any more, so the rest of this target was
 // targetRun is the measurement of one target.
 type targetRun struct {
 	*run
+	target   Target
 	info     TargetInfo
 	engine   Engine
 	can      Abilities
@@ -46,7 +48,7 @@ func (s *run) target(ctx context.Context, t Target) error {
 	}
 	s.targets++
 	info.TargetID = s.targets
-	tr := &targetRun{run: s, info: info, engine: engine, can: engine.Abilities()}
+	tr := &targetRun{run: s, target: t, info: info, engine: engine, can: engine.Abilities()}
 	if err := s.put(&info); err != nil {
 		return err
 	}
@@ -63,7 +65,7 @@ func (s *run) target(ctx context.Context, t Target) error {
 // prepare makes the prompts and yields the cases.
 func (t *targetRun) prepare(ctx context.Context) error {
 	if t.info.Unlisted {
-		t.warn("%s is not among the models that the server lists; it is measured as asked", t.info.ModelID)
+		t.warn("%s is not among the models that the server lists%s; it is measured as asked", t.info.ModelID, t.listed())
 	}
 	sized := map[int64]error{}
 	for _, shape := range t.spec.Shapes() {
@@ -86,6 +88,20 @@ func (t *targetRun) prepare(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// listed names the models that the server lists, the first few of them.
+func (t *targetRun) listed() string {
+	l, ok := t.target.(Lister)
+	if !ok || len(l.Listed()) == 0 {
+		return ""
+	}
+	const most = 8
+	names := l.Listed()
+	if more := len(names) - most; more > 0 {
+		return fmt.Sprintf(" (%s and %d more)", strings.Join(names[:most], ", "), more)
+	}
+	return " (" + strings.Join(names, ", ") + ")"
 }
 
 // size prepares prompts of pp tokens once, and keeps in sized why it can't be

@@ -19,6 +19,7 @@ type summary struct {
 	Targets  int64  `cbor:"targets,omitempty"`
 	Cases    int64  `cbor:"cases,omitempty"`
 	Batches  int64  `cbor:"batches,omitempty"`
+	Warmups  int64  `cbor:"warm,omitempty"` // of Batches
 	Requests int64  `cbor:"reqs,omitempty"`
 	Failed   int64  `cbor:"failed,omitempty"`
 	Origin   int64  `cbor:"origin,omitempty"` // of the last segment's clock, ns since 1970
@@ -35,7 +36,7 @@ func (s *summary) add(rec collect.Record, n int) {
 	case *collect.Segment:
 		s.Segment, s.End = seq, 0
 		s.Segments++
-		s.Planned = s.Batches + r.PlannedBatches
+		s.Planned = s.Batches - s.Warmups + r.PlannedBatches
 		s.Origin = r.StartedAt.UnixNano()
 		s.Last = max(s.Last, s.Origin)
 	case *collect.TargetInfo:
@@ -44,6 +45,9 @@ func (s *summary) add(rec collect.Record, n int) {
 		s.Cases++
 	case *collect.Batch:
 		s.Batches++
+		if r.Warmup {
+			s.Warmups++
+		}
 		s.Requests += int64(len(r.Requests))
 		for i := range r.Requests {
 			if r.Requests[i].Failure != nil {
@@ -85,9 +89,9 @@ type SessionInfo struct {
 	Targets  int64
 	Cases    int64
 	// Planned is the number of batches stored before the last segment, and
-	// those that this segment planned.
+	// those that this segment planned. Warm-ups are not counted.
 	Planned  int64
-	Batches  int64 // stored so far, warm-ups included
+	Batches  int64 // stored so far, without warm-ups
 	Requests int64
 	Failed   int64 // of Requests
 
@@ -98,6 +102,6 @@ type SessionInfo struct {
 
 func (s *summary) fill(i *SessionInfo) {
 	i.Segments, i.Targets, i.Cases, i.Planned = s.Segments, s.Targets, s.Cases, s.Planned
-	i.Batches, i.Requests, i.Failed = s.Batches, s.Requests, s.Failed
+	i.Batches, i.Requests, i.Failed = s.Batches-s.Warmups, s.Requests, s.Failed
 	i.LastActivity = time.Unix(0, s.Last).UTC()
 }

@@ -164,7 +164,7 @@ func (a *answer) body(data []byte, at int64, err error) error {
 	if data[0] != '{' && data[0] != '[' {
 		return nonsense(data)
 	}
-	c := a.reset()
+	c := &chunk{}
 	if bad := c.parse(data); bad != nil {
 		if !errors.Is(err, io.EOF) {
 			return broken(err, "in the middle of its answer")
@@ -177,7 +177,7 @@ func (a *answer) body(data []byte, at int64, err error) error {
 	if fault := c.fault(data); fault != nil {
 		return fault
 	}
-	if len(c.Choices) == 0 {
+	if c.Choices == nil {
 		return collect.Failf(collect.ErrProtocol, "the answer is JSON without choices: %s", clip(plain(data), 80))
 	}
 	a.unclean = !errors.Is(err, io.EOF)

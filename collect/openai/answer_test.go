@@ -2,8 +2,10 @@ package openai
 
 import (
 	"fmt"
+	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"tokwatt/collect"
 )
@@ -26,20 +28,20 @@ func play(t *testing.T, events ...string) (string, collect.Arrival, error) {
 		return true
 	}
 	d := &decoder{lines: collect.NewLineReader(collect.NewClock(), strings.NewReader(strings.Join(events, "")))}
-	s := &stream{}
+	s := &stream{conn: nowhere{}, ctx: t.Context()}
 	ev, err := d.next()
 	if err == nil && ev.bare {
 		err = s.whole(d, ev, a)
 	} else {
-		for ; err == nil; ev, err = d.next() {
-			if fault := a.event(ev); fault != nil {
-				return strings.Join(out, " "), a.last(), fault
-			}
-		}
-		err = a.end(err)
+		err = s.events(d, ev, err, a)
 	}
 	return strings.Join(out, " "), a.last(), err
 }
+
+// nowhere is a connection whose deadlines nobody keeps.
+type nowhere struct{ net.Conn }
+
+func (nowhere) SetReadDeadline(time.Time) error { return nil }
 
 func delta(fields string) string { return choices(`[{"index":0,"delta":{` + fields + `}}]`) }
 
@@ -106,6 +108,8 @@ func TestAnswer(t *testing.T) {
 		{"comments only", []string{": hi\n\n: hi\n\n"}, "", collect.ErrTruncated, false},
 		{"html", []string{"<html><body>Sign in</body></html>"}, "", collect.ErrProtocol, false},
 		{"gzip", []string{"\x1f\x8b\x08\x00data"}, "", collect.ErrProtocol, false},
+		{"text page", []string{"Service is starting\n"}, "", collect.ErrProtocol, false},
+		{"body without output", []string{`{"choices":[],"usage":{"completion_tokens":4}}`}, "usage", "", false},
 		{"one body", []string{`{"choices":[{"message":{"content":"abc"},"finish_reason":"stop"}]}`}, "content:abc", "", false},
 		{"pretty body", []string{"{\"choices\": [\n{\"message\":\n{\"content\":\"abc\"}}]}\n"}, "content:abc", "", false},
 		{"cut body", []string{`{"choices":[{"message":{"content":"ab`}, "", collect.ErrTruncated, false},

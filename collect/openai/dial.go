@@ -72,6 +72,8 @@ func reason(err error) string {
 	switch {
 	case errors.As(err, &dns):
 		return "the host name " + dns.Name + " can't be resolved"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "nothing listens there; start the server or give its address with --url"
 	case errors.As(err, &sys):
 		return sys.Error()
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"net/http"
 	"strings"
 
 	"tokwatt/collect"
@@ -69,6 +70,8 @@ func (s *server) onlyModel(ctx context.Context) (string, error) {
 	switch {
 	case err != nil:
 		return "", err
+	case l.status == http.StatusUnauthorized || l.status == http.StatusForbidden:
+		return "", fmt.Errorf("%s answers %d when asked for its models: give its key with --api-key-env", s.endpoint(), l.status)
 	case len(l.models) == 0 && s.recognise(ctx, l).engine == "mlx_lm":
 		return mlxDefault, nil
 	case len(l.models) == 0:

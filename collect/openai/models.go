@@ -22,6 +22,7 @@ type model struct {
 type listing struct {
 	models []model
 	header http.Header
+	status int
 }
 
 // list asks for the models. Whatever comes back over HTTP means that the
@@ -33,7 +34,7 @@ func (s *server) list(ctx context.Context) (listing, error) {
 	if err != nil {
 		return listing{}, err
 	}
-	l := listing{header: r.header}
+	l := listing{header: r.header, status: r.status}
 	if r.status != http.StatusOK {
 		return l, nil
 	}

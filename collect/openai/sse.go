@@ -36,6 +36,7 @@ type decoder struct {
 	lots  int // data lines in data
 	at    int64
 	held  []byte // a bare line that came before the event in front of it was over
+	junk  string // the first line that no event stream has: not even "name:"
 }
 
 // next returns the next event, and at last the reader's error.
@@ -106,6 +107,11 @@ func (d *decoder) field(line []byte, at int64) {
 		d.at = at
 	case "event":
 		d.name = append(d.name[:0], value...)
+	case "id", "retry":
+	default:
+		if d.junk == "" && bytes.IndexByte(line, ':') < 0 {
+			d.junk = plain(line[:min(len(line), 1<<10)])
+		}
 	}
 }
 

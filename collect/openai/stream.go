@@ -189,6 +189,9 @@ func (s *stream) events(d *decoder, ev event, err error, a *answer) error {
 			s.hurry()
 		}
 	}
+	if a.events == 0 && !a.done && d.junk != "" && errors.Is(err, io.EOF) {
+		return nonsense([]byte(d.junk))
+	}
 	return a.end(err)
 }
 

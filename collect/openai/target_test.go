@@ -104,6 +104,16 @@ func TestWhichModel(t *testing.T) {
 	}
 }
 
+// TestKeyMissing: a server that will not list its models says why.
+func TestKeyMissing(t *testing.T) {
+	srv := listen(t, script.Script{RequireAuth: "Bearer x"})
+	for _, err := range (openai.Driver{Options: openai.Options{URL: srv.URL()}}).Targets(t.Context(), collect.Spec{}) {
+		if err == nil || !strings.Contains(err.Error(), "401") || !strings.Contains(err.Error(), "--api-key-env") {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
 // TestOnlyModel: mlx_lm.server may list nothing and still have a model.
 func TestOnlyModel(t *testing.T) {
 	srv := recordedServer(t, "mlx_lm", "models_no_hub_cache_dir.txt")

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"tokwatt/store"
+)
+
+// app is the program's surroundings.
+type app struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// The exit codes. They are part of the interface.
+const (
+	exitOK          = 0
+	exitFailures    = 1 // some requests failed
+	exitUsage       = 2 // bad usage; nothing was started
+	exitNothing     = 3 // nothing was measured
+	exitStore       = 4 // the store can't be used
+	exitInterrupted = 130
+)
+
+// coded is an error with an exit code.
+type coded struct {
+	code int
+	err  error // nil: everything has been said
+}
+
+func (c *coded) Error() string {
+	if c.err == nil {
+		return ""
+	}
+	return c.err.Error()
+}
+func (c *coded) Unwrap() error { return c.err }
+
+// usage marks an error as the caller's.
+func usage(err error) error { return &coded{exitUsage, err} }
+
+func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
+
+// storeError marks an error of the store, unless it is the caller's.
+func storeError(err error) error {
+	var unknown *store.UnknownError
+	var several *store.AmbiguousError
+	if errors.As(err, &unknown) || errors.As(err, &several) {
+		return usage(err)
+	}
+	return &coded{exitStore, err}
+}
+
+// report says what went wrong in one sentence and returns the exit code.
+func (a *app) report(ctx context.Context, err error) int {
+	if err == nil {
+		return exitOK
+	}
+	code := exitFailures
+	var c *coded
+	switch {
+	case errors.As(err, &c):
+		code = c.code
+	case ctx.Err() != nil:
+		code, err = exitInterrupted, errors.New("interrupted")
+	}
+	if msg := err.Error(); msg != "" {
+		fmt.Fprintln(a.err, "tokwatt:", msg)
+	}
+	return code
+}
+
+// root is the command tree.
+func (a *app) root() *cli.Command {
+	cli.HelpPrinter = printHelp
+	cmd := &cli.Command{
+		Name:                  "tokwatt",
+		Usage:                 "benchmark LLM inference, keep every sample, ask with SQL and pictures",
+		EnableShellCompletion: true,
+		ConfigureShellCompletionCommand: func(c *cli.Command) {
+			c.Hidden = false
+			c.Usage = "print a completion script: bash, zsh, fish or pwsh"
+		},
+		HideHelpCommand: true,
+		Writer:          a.out,
+		ErrWriter:       a.err,
+		ExitErrHandler:  func(context.Context, *cli.Command, error) {},
+		Metadata: examples(
+			"tokwatt demo",
+			"tokwatt version",
+		),
+		Flags: []cli.Flag{&cli.StringFlag{
+			Name: "db", Usage: "`FILE` the store", DefaultText: "in the user's data folder",
+			Sources: cli.EnvVars("TOKWATT_DB"),
+		}},
+		Commands: []*cli.Command{
+			a.demo(), a.collect(), a.status(), a.engines(),
+			a.list(), a.show(), a.summary(), a.query(), a.plot(), a.archive(),
+			a.check(), a.delete(), a.metrics(), a.version(),
+		},
+		Action: a.noCommand,
+	}
+	a.dress(cmd)
+	return cmd
+}
+
+// dress gives a command and those below it the behaviour that all share.
+func (a *app) dress(cmd *cli.Command) {
+	cmd.OnUsageError = onUsageError
+	for _, sub := range cmd.Commands {
+		sub.HideHelpCommand = true
+		a.dress(sub)
+	}
+}
+
+// noCommand answers a call without a command, or with one that does not exist.
+func (a *app) noCommand(_ context.Context, cmd *cli.Command) error {
+	name := cmd.Args().First()
+	if name == "" {
+		return cli.ShowRootCommandHelp(cmd)
+	}
+	return usagef("there is no command %q: did you mean %q? `tokwatt --help` lists them", name, cli.SuggestCommand(cmd.Commands, name))
+}
+
+// onUsageError turns the flag parser's complaint into a sentence with a hint.
+func onUsageError(_ context.Context, cmd *cli.Command, err error, _ bool) error {
+	msg := err.Error()
+	if _, name, ok := strings.Cut(msg, "flag provided but not defined: "); ok {
+		near := cli.SuggestFlag(cmd.VisibleFlags(), strings.TrimLeft(name, "-"), true)
+		return usagef("%s has no flag %s: did you mean %s? `%s --help` lists them", cmd.Name, name, near, cmd.FullName())
+	}
+	return usagef("%s: `%s --help` shows how it is called", msg, cmd.FullName())
+}
+
+// noArgs refuses what is left over after the flags.
+func noArgs(cmd *cli.Command) error {
+	if cmd.Args().Present() {
+		return usagef("%s takes no argument, but there is %q: flags with several values are written --pp 128,512", cmd.Name, cmd.Args().First())
+	}
+	return nil
+}
+
+// storePath is the store's file: --db, or a file in the user's data folder.
+func storePath(cmd *cli.Command) (string, error) {
+	if p := cmd.String("db"); p != "" {
+		return p, nil
+	}
+	if dir := os.Getenv("XDG_DATA_HOME"); dir != "" {
+		return filepath.Join(dir, "tokwatt", "tokwatt.db"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", usagef("no data folder for the store (%v): name a file with --db", err)
+	}
+	data := []string{home, ".local", "share"}
+	if runtime.GOOS == "darwin" {
+		data = []string{home, "Library", "Application Support"}
+	}
+	return filepath.Join(append(data, "tokwatt", "tokwatt.db")...), nil
+}
+
+// openStore names the store of a command; nothing is read yet.
+func openStore(cmd *cli.Command) (*store.Store, error) {
+	path, err := storePath(cmd)
+	if err != nil {
+		return nil, err
+	}
+	return store.Open(path, store.Options{}), nil
+}
+
+// examples are the lines that end a help screen.
+func examples(lines ...string) map[string]any { return map[string]any{"examples": lines} }
+
+// printJSON prints v as one document.
+func (a *app) printJSON(v any) error {
+	enc := json.NewEncoder(a.out)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// jsonFlag is --json.
+func jsonFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "json", Usage: "print one JSON document"}
+}

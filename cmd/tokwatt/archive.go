@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"tokwatt/analyze"
+	"tokwatt/store"
+)
+
+func (a *app) archive() *cli.Command {
+	return &cli.Command{
+		Name:  "archive",
+		Usage: "write ended sessions into a Parquet dataset",
+		Description: `Many hosts may archive into one folder: each session has files of its own, and
+one that is there already is left as it is.`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "to", Usage: "`DIR` the dataset's folder"},
+			&cli.StringFlag{Name: "since", Usage: "`DAY` only sessions from then on: 2026-01-31"},
+			&cli.StringSliceFlag{Name: "session", Usage: "`ID` only this session; may be repeated"},
+			jsonFlag(),
+		},
+		Metadata: examples(
+			"tokwatt archive --to dataset",
+			`tokwatt query --dataset dataset "select count(*) as n from sessions"`,
+		),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			if err := noArgs(cmd); err != nil {
+				return err
+			}
+			if cmd.String("to") == "" {
+				return usagef("archive needs --to, the folder of the dataset")
+			}
+			db, err := openStore(cmd)
+			if err != nil {
+				return err
+			}
+			chosen, err := chosenSessions(ctx, cmd, db)
+			if err != nil {
+				return err
+			}
+			return a.archiveTo(ctx, cmd, db, chosen)
+		},
+	}
+}
+
+// chosenSessions are the sessions that --since and --session leave.
+func chosenSessions(ctx context.Context, cmd *cli.Command, db *store.Store) ([]store.SessionInfo, error) {
+	var since time.Time
+	if day := cmd.String("since"); day != "" {
+		var err error
+		if since, err = time.ParseInLocation(time.DateOnly, day, time.UTC); err != nil {
+			return nil, usagef("--since %s: must be a day such as 2026-01-31", day)
+		}
+	}
+	var ids []string
+	for _, prefix := range cmd.StringSlice("session") {
+		id, err := db.Find(ctx, prefix)
+		if err != nil {
+			return nil, storeError(err)
+		}
+		ids = append(ids, id)
+	}
+	all, err := db.Sessions(ctx)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	return slices.DeleteFunc(all, func(s store.SessionInfo) bool {
+		return s.Session.StartedAt.Before(since) || len(ids) > 0 && !slices.Contains(ids, s.ID)
+	}), nil
+}
+
+func (a *app) archiveTo(ctx context.Context, cmd *cli.Command, db *store.Store, sessions []store.SessionInfo) error {
+	dir := cmd.String("to")
+	have, err := analyze.SessionsIn(dir)
+	if err != nil {
+		return fmt.Errorf("dataset %s: %w", dir, err)
+	}
+	written, present, running := []string{}, 0, 0
+	for _, s := range sessions {
+		switch {
+		case s.End == nil:
+			running++
+		case slices.Contains(have, s.ID):
+			present++
+		default:
+			if err := a.export(ctx, db, s.ID, dir, true); err != nil {
+				return err
+			}
+			written = append(written, s.ID)
+		}
+	}
+	if cmd.Bool("json") {
+		return a.printJSON(map[string]any{"written": written, "present": present, "unfinished": running})
+	}
+	fmt.Fprintf(a.out, "%s written to %s, %d already there", plural(int64(len(written)), "session"), dir, present)
+	if running > 0 {
+		fmt.Fprintf(a.out, ", %d unfinished left out", running)
+	}
+	fmt.Fprintln(a.out)
+	return nil
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v3"
+
+	"tokwatt/store"
+)
+
+func (a *app) check() *cli.Command {
+	return &cli.Command{
+		Name:  "check",
+		Usage: "verify the store; say what is damaged and what can be saved",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "repair-to", Usage: "`FILE` save all that can be read into a new store"},
+			jsonFlag(),
+		},
+		Metadata: examples("tokwatt check", "tokwatt check --repair-to saved.db"),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			if err := noArgs(cmd); err != nil {
+				return err
+			}
+			db, err := openStore(cmd)
+			if err != nil {
+				return err
+			}
+			if to := cmd.String("repair-to"); to != "" {
+				report, err := db.RepairTo(ctx, to)
+				if err != nil {
+					return storeError(err)
+				}
+				a.printReport(report)
+				fmt.Fprintf(a.out, "saved in %s\n", to)
+				return nil
+			}
+			report, err := db.Check(ctx)
+			if err != nil {
+				return storeError(err)
+			}
+			if cmd.Bool("json") {
+				if err := a.printJSON(checked(report)); err != nil {
+					return err
+				}
+			} else {
+				a.printReport(report)
+			}
+			if !report.OK() {
+				return &coded{exitStore, errors.New("the store is damaged: `tokwatt check --repair-to FILE` saves what can be read")}
+			}
+			return nil
+		},
+	}
+}
+
+// printReport says what a store holds and what is wrong with it.
+func (a *app) printReport(r store.Report) {
+	fmt.Fprintf(a.out, "%s, %s, %s, %s\n%s MiB, of which %s are free\n",
+		plural(r.Sessions, "session"), plural(r.Batches, "batch"), plural(r.Requests, "request"), plural(r.Chunks, "chunk"),
+		mib(r.Bytes), mib(r.Free))
+	for _, n := range r.Notes {
+		fmt.Fprintf(a.out, "note: %s\n", n)
+	}
+	for _, p := range r.Problems {
+		fmt.Fprintf(a.out, "damaged: %v\n", p)
+	}
+	if r.More > 0 {
+		fmt.Fprintf(a.out, "and %d more\n", r.More)
+	}
+	if r.OK() {
+		fmt.Fprintln(a.out, "nothing is damaged")
+	}
+}
+
+func mib(bytes int64) string { return sig(float64(bytes) / (1 << 20)) }
+
+// checked is the report as --json prints it.
+func checked(r store.Report) map[string]any {
+	problems := []string{}
+	for _, p := range r.Problems {
+		problems = append(problems, p.Error())
+	}
+	return map[string]any{
+		"bytes": r.Bytes, "free_bytes": r.Free, "sessions": r.Sessions, "batches": r.Batches,
+		"requests": r.Requests, "chunks": r.Chunks, "notes": r.Notes, "problems": problems, "more_problems": r.More,
+	}
+}

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"tokwatt/analyze"
+	"tokwatt/collect"
+)
+
+// closing gathers what the lines at the end of a run say. It needs no
+// database, so every build can print them; the view summary says more.
+type closing struct {
+	context  analyze.Context
+	targets  map[int64]*collect.TargetInfo
+	cases    []*caseFigures
+	requests int64
+	failed   int64
+	// watch sees the rows of each measured batch; may be nil.
+	watch func(analyze.BatchRow, []analyze.RequestRow)
+}
+
+// caseFigures are the figures of one case's rows in statistics.
+type caseFigures struct {
+	Case
+	Requests  int64 `json:"requests"`
+	NFailed   int64 `json:"n_failed"`
+	Estimated int64 `json:"n_estimated"`
+	// Medians over the rows in statistics, nil without any.
+	N         int64    `json:"n"`
+	PromptTPS *float64 `json:"prompt_tps_median"`
+	GenTPS    *float64 `json:"generation_tps_median"`
+	WallTPS   *float64 `json:"agg_wall_tps_median"`
+	TTFT      *float64 `json:"ttft_ms_median"`
+
+	raw     *collect.Case
+	samples struct{ prompt, gen, wall, ttft []float64 }
+}
+
+// Case names a case in the closing lines.
+type Case struct {
+	Model       string `json:"model_id"`
+	PP          *int64 `json:"pp"`
+	TG          int64  `json:"tg"`
+	Concurrency int64  `json:"concurrency"`
+	Hit         string `json:"prefix_cache_hit,omitempty"` // where the case is not a cold one
+}
+
+// add takes note of a record.
+func (c *closing) add(rec collect.Record) {
+	switch rec := rec.(type) {
+	case *collect.Session:
+		c.context.SessionID = rec.ID
+	case *collect.TargetInfo:
+		if c.targets == nil {
+			c.targets = map[int64]*collect.TargetInfo{}
+		}
+		c.targets[rec.TargetID] = rec
+	case *collect.Case:
+		c.cases = append(c.cases, c.figures(rec, ""))
+	case *collect.Batch:
+		if !rec.Warmup {
+			c.batch(rec)
+		}
+	}
+}
+
+// finish computes the medians.
+func (c *closing) finish() {
+	for _, k := range c.cases {
+		k.PromptTPS, k.GenTPS = median(k.samples.prompt), median(k.samples.gen)
+		k.WallTPS, k.TTFT = median(k.samples.wall), median(k.samples.ttft)
+	}
+}
+
+// figures begins the figures of a case, of one kind of hit where hits count.
+func (c *closing) figures(k *collect.Case, hit string) *caseFigures {
+	return &caseFigures{raw: k, Case: Case{c.targets[k.TargetID].ModelID, k.PP, k.TG, k.Concurrency, hit}}
+}
+
+// of finds the figures that a row belongs to.
+func (c *closing) of(caseID int64, hit string) *caseFigures {
+	i := slices.IndexFunc(c.cases, func(k *caseFigures) bool { return k.raw.CaseID == caseID })
+	first := c.cases[i]
+	if first.raw.CacheMode == collect.CacheCold || first.Hit == hit || hit == "" {
+		return first
+	}
+	if first.Hit == "" {
+		first.Hit = hit
+		return first
+	}
+	for _, k := range c.cases[i:] {
+		if k.raw.CaseID == caseID && k.Hit == hit {
+			return k
+		}
+	}
+	k := c.figures(first.raw, hit)
+	c.cases = slices.Insert(c.cases, i+1, k)
+	return k
+}
+
+func (c *closing) batch(b *collect.Batch) {
+	k := c.of(b.CaseID, "")
+	ctx := c.context
+	ctx.Target, ctx.Case = c.targets[k.raw.TargetID], k.raw
+	row, requests := analyze.Derive(ctx, b, nil)
+	if c.watch != nil {
+		c.watch(row, requests)
+	}
+	keep(&k.samples.wall, row.AggWallTPS)
+	for _, r := range requests {
+		c.requests++
+		if r.Status == analyze.StatusFailed {
+			c.failed++
+		}
+		c.of(b.CaseID, string(r.PrefixCacheHit)).row(r)
+	}
+}
+
+// row adds a request.
+func (k *caseFigures) row(r analyze.RequestRow) {
+	k.Requests++
+	if r.Status == analyze.StatusFailed {
+		k.NFailed++
+	}
+	if !inSummary(r, k.raw) {
+		return
+	}
+	k.N++
+	keep(&k.samples.ttft, r.TTFTMS)
+	if r.TokensSource == analyze.SourceEstimate {
+		k.Estimated++
+		return
+	}
+	keep(&k.samples.gen, r.GenerationTPS)
+	if r.InPrefillStats {
+		keep(&k.samples.prompt, r.PromptTPS)
+	}
+}
+
+// inSummary is the rule of the view summary for the rows of a case.
+func inSummary(r analyze.RequestRow, c *collect.Case) bool {
+	if c.CacheMode == collect.CacheCold {
+		return r.InColdStats
+	}
+	return r.InStats
+}
+
+func keep(list *[]float64, v *float64) {
+	if v != nil {
+		*list = append(*list, *v)
+	}
+}
+
+func median(list []float64) *float64 {
+	sample, _ := analyze.NewSample(list)
+	return sample.Median()
+}
+
+// write prints a line a case, under each model: the medians over its rows in
+// statistics.
+func (c *closing) write(w io.Writer) {
+	if len(c.cases) == 0 {
+		return
+	}
+	for i := 0; i < len(c.cases); {
+		j := i
+		for j < len(c.cases) && c.cases[j].raw.TargetID == c.cases[i].raw.TargetID {
+			j++
+		}
+		fmt.Fprintln(w, c.cases[i].Model)
+		writeCases(w, c.cases[i:j])
+		i = j
+	}
+	fmt.Fprintln(w, "medians; prefill and gen per stream, all: tokens of the batch over its wall time")
+}
+
+func writeCases(w io.Writer, cases []*caseFigures) {
+	hits := slices.ContainsFunc(cases, func(k *caseFigures) bool { return k.Hit != "" })
+	header := []any{"pp", "tg", "conc", "prefill\ntok/s", "gen\ntok/s", "all\ntok/s", "TTFT\nms", "n", "failed"}
+	if hits {
+		header = append(header, "hit")
+	}
+	t := newTable(w, header...)
+	rightAligned(t, 1, 2, 3, 4, 5, 6, 7, 8, 9)
+	for _, k := range cases {
+		pp := "own"
+		if k.PP != nil {
+			pp = strconv.FormatInt(*k.PP, 10)
+		}
+		row := []any{pp, k.TG, k.Concurrency, figure(k.PromptTPS), figure(k.GenTPS), figure(k.WallTPS), figure(k.TTFT), k.N, count(k.NFailed)}
+		if hits {
+			row = append(row, k.Hit)
+		}
+		t.AppendRow(row)
+	}
+	t.Render()
+}
+
+// document is the same for --json.
+func (c *closing) document(session string, end *collect.End) map[string]any {
+	return map[string]any{
+		"session_id": session, "status": end.Status, "not_run": end.NotRun,
+		"requests": c.requests, "failed": c.failed, "cases": c.cases,
+	}
+}
+
+// clip shortens s to n characters.
+func clip(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n-1]) + "…"
+}

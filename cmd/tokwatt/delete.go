@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"tokwatt/store"
+)
+
+func (a *app) delete() *cli.Command {
+	return &cli.Command{
+		Name:      "delete",
+		Usage:     "take sessions out of the store, after asking",
+		ArgsUsage: "[ID…]",
+		Flags: []cli.Flag{
+			&cli.DurationFlag{Name: "older-than", Usage: "`D` those that began longer ago: 720h"},
+			&cli.BoolFlag{Name: "yes", Usage: "don't ask"},
+			&cli.BoolFlag{Name: "compact", Usage: "give the freed space back; alone: only that"},
+		},
+		Metadata: examples("tokwatt delete --older-than 720h --yes", "tokwatt delete --compact"),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			db, err := openStore(cmd)
+			if err != nil {
+				return err
+			}
+			doomed, err := doomedSessions(ctx, cmd, db)
+			if err != nil {
+				return err
+			}
+			if err := a.deleteThem(ctx, cmd, db, doomed); err != nil {
+				return err
+			}
+			if cmd.Bool("compact") {
+				if err := db.Compact(ctx); err != nil {
+					return storeError(err)
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// doomedSessions are those that the ids and --older-than name.
+func doomedSessions(ctx context.Context, cmd *cli.Command, db *store.Store) ([]store.SessionInfo, error) {
+	age := cmd.Duration("older-than")
+	if !cmd.Args().Present() && age <= 0 && !cmd.Bool("compact") {
+		return nil, usagef("delete needs session ids or --older-than: `tokwatt list` shows the ids")
+	}
+	named := map[string]bool{}
+	for _, prefix := range cmd.Args().Slice() {
+		id, err := db.Find(ctx, prefix)
+		if err != nil {
+			return nil, storeError(err)
+		}
+		named[id] = true
+	}
+	all, err := db.Sessions(ctx)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	var out []store.SessionInfo
+	for _, s := range all {
+		if named[s.ID] || age > 0 && time.Since(s.Session.StartedAt) > age {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+func (a *app) deleteThem(ctx context.Context, cmd *cli.Command, db *store.Store, doomed []store.SessionInfo) error {
+	if len(doomed) == 0 {
+		fmt.Fprintln(a.out, "no session deleted")
+		return nil
+	}
+	var ids []string
+	for _, s := range doomed {
+		if running(s) {
+			return usagef("session %s is being measured: stop it first", shortID(s.ID))
+		}
+		ids = append(ids, s.ID)
+	}
+	if !cmd.Bool("yes") {
+		a.listTable(doomed)
+		fmt.Fprintf(a.out, "delete %s for good? [y/N] ", plural(int64(len(doomed)), "session"))
+		answer, _ := bufio.NewReader(a.in).ReadString('\n')
+		if strings.ToLower(strings.TrimSpace(answer)) != "y" {
+			return usagef("nothing deleted")
+		}
+	}
+	if err := db.Delete(ctx, ids...); err != nil {
+		return storeError(err)
+	}
+	fmt.Fprintf(a.out, "%s deleted\n", plural(int64(len(ids)), "session"))
+	return nil
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+)
+
+// printHelp draws the help screen of a command: what it is, how it is called,
+// its commands or flags, and two examples, which the tests run.
+func printHelp(w io.Writer, _ string, data any) {
+	cmd, ok := data.(*cli.Command)
+	if !ok {
+		return
+	}
+	fmt.Fprintf(w, "%s - %s\n\nUSAGE\n   %s\n", cmd.FullName(), cmd.Usage, usageLine(cmd))
+	if cmd.Description != "" {
+		fmt.Fprintf(w, "\n%s\n", cmd.Description)
+	}
+	if subs := cmd.VisibleCommands(); len(subs) > 0 {
+		fmt.Fprintln(w, "\nCOMMANDS")
+		for _, c := range subs {
+			fmt.Fprintf(w, "   %-11s%s\n", c.Name, c.Usage)
+		}
+		fmt.Fprintln(w, "\nEvery command has --help and takes --db FILE, the store (or TOKWATT_DB).")
+	} else {
+		printFlags(w, cmd)
+	}
+	if ex, ok := cmd.Metadata["examples"].([]string); ok {
+		fmt.Fprintln(w, "\nEXAMPLES")
+		for _, e := range ex {
+			fmt.Fprintf(w, "   %s\n", e)
+		}
+	}
+}
+
+func usageLine(cmd *cli.Command) string {
+	line := cmd.FullName()
+	if len(cmd.VisibleCommands()) > 0 {
+		line += " COMMAND"
+	}
+	if cmd.ArgsUsage != "" {
+		line += " " + cmd.ArgsUsage
+	}
+	return line + " [flags]"
+}
+
+// printFlags lists the flags by category, those without one first.
+func printFlags(w io.Writer, cmd *cli.Command) {
+	var names []string
+	groups := map[string][]string{}
+	for _, f := range cmd.VisibleFlags() {
+		if slices.Contains(f.Names(), "help") {
+			continue
+		}
+		category := ""
+		if c, ok := f.(cli.CategorizableFlag); ok {
+			category = c.GetCategory()
+		}
+		if !slices.Contains(names, category) {
+			names = append(names, category)
+		}
+		groups[category] = append(groups[category], flagLine(f))
+	}
+	fmt.Fprintln(w)
+	for _, n := range names {
+		fmt.Fprintln(w, cmp.Or(strings.ToUpper(n), "FLAGS"))
+		for _, line := range groups[n] {
+			fmt.Fprintln(w, line)
+		}
+	}
+}
+
+var placeholder = regexp.MustCompile("`([^`]+)`")
+
+// flagLine is "   --pp LIST            what it does"; the usage of the flag begins with
+// its placeholder.
+func flagLine(f cli.Flag) string {
+	d, ok := f.(cli.DocGenerationFlag)
+	if !ok {
+		return "   --" + f.Names()[0]
+	}
+	left, usage := "--"+f.Names()[0], d.GetUsage()
+	if m := placeholder.FindStringSubmatch(usage); m != nil {
+		left += " " + m[1]
+		usage = strings.TrimLeft(placeholder.ReplaceAllString(usage, ""), " ")
+	}
+	return fmt.Sprintf("   %-21s%s", left, usage)
+}
+
+var number = regexp.MustCompile(`^\d+(,\d+)*$`)
+
+// spread lets the named flags take several values parted by spaces, as people
+// write them for other tools: --pp 512 4096 becomes --pp 512 --pp 4096.
+func spread(args []string, names ...string) []string {
+	var out []string
+	flag := "" // the list flag whose values are being read
+	for i, a := range args {
+		switch {
+		case a == "--":
+			return append(out, args[i:]...)
+		case strings.HasPrefix(a, "-"):
+			flag = ""
+			if slices.Contains(names, strings.TrimLeft(a, "-")) {
+				flag = a
+			}
+			out = append(out, a)
+		case flag != "" && number.MatchString(a) && out[len(out)-1] != flag:
+			out = append(out, flag, a)
+		default:
+			if !number.MatchString(a) {
+				flag = ""
+			}
+			out = append(out, a)
+		}
+	}
+	return out
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// layers is the architecture: for each package of this module, the packages of
+// this module that it may import. The data's way is engine → collect → store →
+// analyze → plot, and imports run against it. Add a line when you add a
+// package.
+var layers = map[string]string{
+	"mlx/internal/host":       "",
+	"mlx":                     "mlx/internal/host",
+	"mlx/model":               "mlx",
+	"mlx/engine":              "mlx mlx/model",
+	"collect":                 "",
+	"collect/host":            "collect",
+	"collect/prompt":          "collect",
+	"collect/openai":          "collect",
+	"collect/inproc":          "collect mlx/engine",
+	"collect/script":          "",
+	"collect/collecttest":     "collect collect/script",
+	"store":                   "collect store/internal/boltpage",
+	"store/internal/boltpage": "",
+	"analyze":                 "collect",
+	"analyze/analyzetest":     "collect",
+	"analyze/duck":            "analyze",
+	"analyze/duck/rowio":      "analyze/duck",
+	"plot":                    "analyze",
+	"cmd/tokwatt": "mlx/engine mlx/model collect collect/host collect/prompt collect/openai collect/inproc " +
+		"store analyze analyze/duck analyze/duck/rowio plot",
+}
+
+// owners says which packages may import a library: one library, one package,
+// so that replacing it is a local change.
+var owners = map[string]string{
+	"codeberg.org/go-fonts/liberation": "plot",
+	"codeberg.org/go-pdf/fpdf":         "plot",
+	"github.com/apache/arrow-go/v18":   "analyze",
+	"github.com/duckdb/duckdb-go/v2":   "analyze/duck",
+	"github.com/fxamacker/cbor/v2":     "store",
+	"github.com/google/uuid":           "cmd/tokwatt store",
+	"github.com/jedib0t/go-pretty/v6":  "cmd/tokwatt",
+	"github.com/urfave/cli/v3":         "cmd/tokwatt",
+	"github.com/vbauerster/mpb/v8":     "cmd/tokwatt",
+	"go.etcd.io/bbolt":                 "store store/internal/boltpage",
+	"golang.org/x/image":               "plot",
+	"golang.org/x/sys":                 "collect/host mlx/engine",
+	"golang.org/x/term":                "cmd/tokwatt",
+	"gonum.org/v1/gonum":               "mlx/internal/host",
+	"gonum.org/v1/plot":                "plot",
+}
+
+// TestLayering asks the go command for the imports of every package on both
+// systems, so files that only one of them builds are covered.
+func TestLayering(t *testing.T) {
+	for _, goos := range []string{"linux", "darwin"} {
+		cmd := exec.Command("go", "list", "-f", `{{$p := .ImportPath}}{{range .Imports}}{{$p}} {{.}}{{"\n"}}{{end}}`, "tokwatt/...")
+		cmd.Env = append(os.Environ(), "GOOS="+goos, "CGO_ENABLED="+map[string]string{"linux": "1", "darwin": "0"}[goos])
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		seen := 0
+		for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); seen++ {
+			pkg, imp, _ := strings.Cut(lines.Text(), " ")
+			if msg := violation(strings.TrimPrefix(pkg, "tokwatt/"), imp); msg != "" {
+				t.Errorf("%s: %s", goos, msg)
+			}
+		}
+		if seen < 100 {
+			t.Errorf("%s: only %d imports seen", goos, seen)
+		}
+	}
+}
+
+// TestLayeringFires guards the guard: each kind of violation is reported.
+func TestLayeringFires(t *testing.T) {
+	for _, c := range []struct {
+		pkg, imp string
+		bad      bool
+	}{
+		{"store", "tokwatt/collect", false},
+		{"store", "go.etcd.io/bbolt", false},
+		{"store", "encoding/json", false},
+		{"store", "tokwatt/plot", true},
+		{"newpkg", "fmt", true},
+		{"collect", "go.etcd.io/bbolt", true},
+		{"store", "github.com/apache/arrow-go/v18/arrow", true},
+		{"store", "github.com/nobody/library", true},
+	} {
+		if got := violation(c.pkg, c.imp); (got != "") != c.bad {
+			t.Errorf("violation(%q, %q) = %q, want one: %t", c.pkg, c.imp, got, c.bad)
+		}
+	}
+}
+
+// violation says what is wrong with pkg importing imp, or nothing.
+func violation(pkg, imp string) string {
+	allowed, ok := layers[pkg]
+	if !ok {
+		return pkg + " has no line in layers"
+	}
+	if dep, ours := strings.CutPrefix(imp, "tokwatt/"); ours {
+		if !slices.Contains(strings.Fields(allowed), dep) {
+			return pkg + " may not import " + dep
+		}
+		return ""
+	}
+	if host, _, _ := strings.Cut(imp, "/"); !strings.Contains(host, ".") {
+		return "" // the standard library
+	}
+	for lib, pkgs := range owners {
+		if imp == lib || strings.HasPrefix(imp, lib+"/") {
+			if slices.Contains(strings.Fields(pkgs), pkg) {
+				return ""
+			}
+			return pkg + " may not import " + imp
+		}
+	}
+	return imp + " belongs to no package: add it to owners"
+}

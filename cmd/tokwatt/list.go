@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"tokwatt/collect"
+	"tokwatt/store"
+)
+
+func (a *app) list() *cli.Command {
+	return &cli.Command{
+		Name:  "list",
+		Usage: "the sessions of the store, newest last",
+		Flags: []cli.Flag{
+			&cli.IntFlag{Name: "last", Usage: "`N` only the newest"},
+			&cli.StringFlag{Name: "tag", Usage: "`TAG` only those that have it"},
+			jsonFlag(),
+		},
+		Metadata: examples("tokwatt list", "tokwatt list --last 1 --json"),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			if err := noArgs(cmd); err != nil {
+				return err
+			}
+			sessions, err := a.sessions(ctx, cmd)
+			if err != nil {
+				return err
+			}
+			if cmd.Bool("json") {
+				return a.listJSON(sessions)
+			}
+			if len(sessions) == 0 {
+				fmt.Fprintln(a.err, "no sessions yet: `tokwatt collect` makes one, `tokwatt demo` shows how it goes")
+				return nil
+			}
+			a.listTable(sessions)
+			return nil
+		},
+	}
+}
+
+// sessions are those that the flags ask for.
+func (a *app) sessions(ctx context.Context, cmd *cli.Command) ([]store.SessionInfo, error) {
+	db, err := openStore(cmd)
+	if err != nil {
+		return nil, err
+	}
+	all, err := db.Sessions(ctx)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	var out []store.SessionInfo
+	for _, s := range all {
+		if tag := cmd.String("tag"); tag == "" || slices.Contains(s.Session.Tags, tag) {
+			out = append(out, s)
+		}
+	}
+	if n := cmd.Int("last"); n > 0 && n < len(out) {
+		out = out[len(out)-n:]
+	}
+	return out, nil
+}
+
+func (a *app) listTable(sessions []store.SessionInfo) {
+	t := newTable(a.out, "id", "started", "status", "batches", "requests", "about")
+	rightAligned(t, 4, 5)
+	for _, s := range sessions {
+		t.AppendRow([]any{shortID(s.ID), local(s.Session.StartedAt), state(s),
+			strconv.FormatInt(s.Batches, 10) + "/" + strconv.FormatInt(s.Planned, 10), s.Requests,
+			clip(about(s.Session), 18)})
+	}
+	t.Render()
+}
+
+// about is what the user said of a session.
+func about(s *collect.Session) string {
+	text := s.Label
+	for _, tag := range s.Tags {
+		text += " #" + tag
+	}
+	if s.Note != "" {
+		text += " " + s.Note
+	}
+	return text
+}
+
+// state is a session's status, for people.
+func state(s store.SessionInfo) string {
+	if s.End != nil {
+		return string(s.End.Status)
+	}
+	if running(s) {
+		return "running"
+	}
+	return "unfinished"
+}
+
+func (a *app) listJSON(sessions []store.SessionInfo) error {
+	type row struct {
+		ID        string     `json:"session_id"`
+		StartedAt time.Time  `json:"started_at"`
+		EndedAt   *time.Time `json:"ended_at"`
+		Status    string     `json:"status"`
+		Host      string     `json:"host"`
+		Planned   int64      `json:"planned_batches"`
+		Batches   int64      `json:"batches"`
+		Requests  int64      `json:"requests"`
+		Label     string     `json:"label"`
+		Tags      []string   `json:"tags"`
+		Note      string     `json:"note"`
+	}
+	rows := []row{}
+	for _, s := range sessions {
+		r := row{ID: s.ID, StartedAt: s.Session.StartedAt, Status: state(s), Host: s.Session.Host.Name,
+			Planned: s.Planned, Batches: s.Batches, Requests: s.Requests,
+			Label: s.Session.Label, Tags: s.Session.Tags, Note: s.Session.Note}
+		if s.End != nil {
+			r.EndedAt = &s.End.At
+		}
+		rows = append(rows, r)
+	}
+	return a.printJSON(rows)
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"tokwatt/analyze/duck"
+	"tokwatt/analyze/duck/rowio"
+)
+
+var queryFormats = []string{"table", "csv", "json", "jsonl", "markdown", "parquet"}
+
+func (a *app) query() *cli.Command {
+	return &cli.Command{
+		Name:      "query",
+		Usage:     "ask all sessions with SQL",
+		ArgsUsage: "SQL",
+		Description: `SQL is a SELECT over the tables sessions, segments, targets, cases, batches,
+requests and chunks and the views runs and summary; - reads it from stdin.
+DESCRIBE runs lists the columns.`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "file", Usage: "`FILE` read the SQL from it"},
+			&cli.StringFlag{Name: "format", Usage: "`NAME` " + strings.Join(queryFormats, ", ")},
+			&cli.StringFlag{Name: "out", Usage: "`FILE` write the result there; its ending names the format"},
+			&cli.StringFlag{Name: "dataset", Usage: "`DIR` ask an archive instead of the store"},
+			jsonFlag(),
+		},
+		Metadata: examples(
+			`tokwatt query "select pp, median(generation_tps) from runs group by pp order by pp"`,
+			`tokwatt query "select count(*) as failed from requests where status = 'failed'"`,
+		),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			sql, err := a.sqlText(cmd)
+			if err != nil {
+				return err
+			}
+			format, err := queryFormat(cmd)
+			if err != nil {
+				return err
+			}
+			db, done, err := a.sql(ctx, cmd)
+			if err != nil {
+				return err
+			}
+			return errors.Join(a.answer(ctx, db, sql, format, cmd.String("out")), done())
+		},
+	}
+}
+
+// sqlText is the statement: the argument, --file, or stdin.
+func (a *app) sqlText(cmd *cli.Command) (string, error) {
+	file := cmd.String("file")
+	switch {
+	case file != "" && cmd.Args().Present():
+		return "", usagef("give the SQL as an argument or with --file, not both")
+	case file != "":
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return "", usagef("--file: %w", err)
+		}
+		return string(b), nil
+	case cmd.Args().Len() > 1:
+		return "", usagef("the SQL must be one argument: put it in quotes")
+	case cmd.Args().First() == "-":
+		b, err := io.ReadAll(a.in)
+		return string(b), err
+	case cmd.Args().First() == "":
+		return "", usagef("no SQL given: tokwatt query \"select * from summary\"")
+	}
+	return cmd.Args().First(), nil
+}
+
+// queryFormat is --format, else the ending of --out, else a table.
+func queryFormat(cmd *cli.Command) (string, error) {
+	format, out := cmd.String("format"), cmd.String("out")
+	if cmd.Bool("json") {
+		format = "json"
+	}
+	if i := strings.LastIndexByte(out, '.'); format == "" && i >= 0 {
+		format = strings.ToLower(out[i+1:])
+		if format == "md" {
+			format = "markdown"
+		}
+	}
+	if format == "" {
+		format = "table"
+	}
+	if !slices.Contains(queryFormats, format) {
+		return "", usagef("there is no format %q: take %s", format, strings.Join(queryFormats, ", "))
+	}
+	if format == "parquet" && out == "" {
+		return "", usagef("--format parquet needs --out FILE")
+	}
+	return format, nil
+}
+
+// answer runs the statement and writes its result.
+func (a *app) answer(ctx context.Context, db *duck.DB, sql, format, out string) error {
+	if format == "parquet" {
+		return sqlError(db.WriteParquet(ctx, sql, out))
+	}
+	rows, err := db.Query(ctx, sql)
+	if err != nil {
+		return sqlError(err)
+	}
+	defer rows.Close()
+	if out == "" {
+		return sqlError(writeRows(a.out, rows, format))
+	}
+	return whole(out, func(w io.Writer) error { return sqlError(writeRows(w, rows, format)) })
+}
+
+// sqlError marks a fault in the SQL as the caller's.
+func sqlError(err error) error {
+	var fault *duck.Error
+	if errors.As(err, &fault) {
+		return usage(err)
+	}
+	return err
+}
+
+func writeRows(w io.Writer, rows *duck.Rows, format string) error {
+	switch format {
+	case "csv":
+		return rowio.WriteCSV(w, rows.Names(), rows.All())
+	case "json":
+		return rowio.WriteJSON(w, rows.Names(), rows.All())
+	case "jsonl":
+		return rowio.WriteJSONL(w, rows.Names(), rows.All())
+	}
+	return drawRows(w, rows, format)
+}
+
+// drawRows draws a result as a table for people, on a screen or in Markdown.
+func drawRows(w io.Writer, rows *duck.Rows, format string) error {
+	var header []any
+	var numeric []int
+	for i, c := range rows.Columns() {
+		header = append(header, c.Name)
+		if isNumeric(c.Type) {
+			numeric = append(numeric, i+1)
+		}
+	}
+	t := newTable(w, header...)
+	rightAligned(t, numeric...)
+	for row, err := range rows.All() {
+		if err != nil {
+			return err
+		}
+		cells := make([]any, len(row))
+		for i, v := range row {
+			cells[i] = cell(v)
+		}
+		t.AppendRow(cells)
+	}
+	if format == "markdown" {
+		t.RenderMarkdown()
+		return nil
+	}
+	t.Render()
+	return nil
+}
+
+func isNumeric(sqlType string) bool {
+	base, _, _ := strings.Cut(sqlType, "(")
+	switch base {
+	case "DOUBLE", "FLOAT", "BIGINT", "INTEGER", "SMALLINT", "TINYINT", "HUGEINT", "UBIGINT", "UINTEGER", "DECIMAL":
+		return true
+	}
+	return false
+}
+
+// cell prints a value of a result for people.
+func cell(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case float64:
+		return sig(v)
+	case time.Time:
+		return v.Format("2006-01-02 15:04:05")
+	case []any:
+		parts := make([]string, len(v))
+		for i, e := range v {
+			parts[i] = cell(e)
+		}
+		return strings.Join(parts, ", ")
+	}
+	return fmt.Sprint(v)
+}

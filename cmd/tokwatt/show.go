@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"tokwatt/analyze"
+	"tokwatt/collect"
+	"tokwatt/store"
+)
+
+func (a *app) show() *cli.Command {
+	return &cli.Command{
+		Name:      "show",
+		Usage:     "one session in full: what was measured, and what went wrong",
+		ArgsUsage: "[ID|last]",
+		Flags:     []cli.Flag{jsonFlag()},
+		Metadata:  examples("tokwatt show last", "tokwatt show --json last"),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			db, err := openStore(cmd)
+			if err != nil {
+				return err
+			}
+			id, err := oneSession(ctx, cmd, db)
+			if err != nil {
+				return err
+			}
+			s, err := readShown(ctx, db, id)
+			if err != nil {
+				return err
+			}
+			if cmd.Bool("json") {
+				return a.printJSON(s)
+			}
+			a.printShown(s)
+			return nil
+		},
+	}
+}
+
+// oneSession is the session that the command's argument names; the newest
+// without one.
+func oneSession(ctx context.Context, cmd *cli.Command, db *store.Store) (string, error) {
+	if cmd.Args().Len() > 1 {
+		return "", usagef("%s takes one session", cmd.Name)
+	}
+	prefix := cmd.Args().First()
+	if prefix == "" {
+		prefix = "last"
+	}
+	id, err := db.Find(ctx, prefix)
+	if err != nil {
+		return "", storeError(err)
+	}
+	return id, nil
+}
+
+// shown is a session as show prints it.
+type shown struct {
+	Session  *collect.Session      `json:"session"`
+	Segments []*collect.Segment    `json:"segments"`
+	End      *collect.End          `json:"end"`
+	Targets  []*collect.TargetInfo `json:"targets"`
+	Cases    []*caseFigures        `json:"cases"`
+	Failures []tally               `json:"failures"`
+	Flags    []tally               `json:"flags"`
+	Damaged  []string              `json:"damaged"`
+}
+
+// tally is how often something happened.
+type tally struct {
+	What string `json:"what"`
+	N    int64  `json:"n"`
+}
+
+func count1(list []tally, what string) []tally {
+	i := slices.IndexFunc(list, func(t tally) bool { return t.What == what })
+	if i < 0 {
+		return append(list, tally{what, 1})
+	}
+	list[i].N++
+	return list
+}
+
+// readShown reads a session through, once.
+func readShown(ctx context.Context, db *store.Store, id string) (*shown, error) {
+	s := &shown{Failures: []tally{}, Flags: []tally{}, Damaged: []string{}}
+	var c closing
+	c.watch = s.note
+	for rec, err := range db.Records(ctx, id) {
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, err
+			}
+			s.Damaged = append(s.Damaged, err.Error())
+			continue
+		}
+		c.add(rec)
+		switch rec := rec.(type) {
+		case *collect.Session:
+			s.Session = rec
+		case *collect.Segment:
+			s.Segments = append(s.Segments, rec)
+		case *collect.TargetInfo:
+			s.Targets = append(s.Targets, rec)
+		case *collect.End:
+			s.End = rec
+		}
+	}
+	if s.Session == nil {
+		return nil, &coded{exitStore, fmt.Errorf("session %s can't be read: `tokwatt check` says why", id)}
+	}
+	c.finish()
+	s.Cases = c.cases
+	return s, nil
+}
+
+// note counts what is remarkable about the rows of a batch.
+func (s *shown) note(b analyze.BatchRow, rows []analyze.RequestRow) {
+	for _, f := range b.Flags {
+		s.Flags = count1(s.Flags, f+" (batch)")
+	}
+	for _, r := range rows {
+		if r.ErrorKind != "" {
+			s.Failures = count1(s.Failures, r.ErrorKind+": "+r.Error)
+		}
+		for _, f := range r.Flags {
+			s.Flags = count1(s.Flags, f)
+		}
+	}
+}
+
+func (a *app) printShown(s *shown) {
+	line := func(name, format string, args ...any) {
+		if text := strings.TrimSpace(fmt.Sprintf(format, args...)); text != "" {
+			fmt.Fprintf(a.out, "%-10s%s\n", name, text)
+		}
+	}
+	h := s.Session.Host
+	line("session", "%s", s.Session.ID)
+	line("started", "%s", local(s.Session.StartedAt))
+	if s.End != nil {
+		line("ended", "%s  %s", local(s.End.At), s.End.Status)
+		if s.End.NotRun > 0 {
+			line("not run", "%d batches", s.End.NotRun)
+		}
+	} else {
+		line("ended", "not yet, or its process died")
+	}
+	line("host", "%s  %s %s  %s %s", h.Name, h.Chip, h.Model, h.OSName, h.OSVersion)
+	line("label", "%s", about(s.Session))
+	line("options", "%s", s.Session.Options)
+	for _, t := range s.Targets {
+		line("target", "%s  %s %s  %s %s  %s", t.ModelID, t.Engine, t.EngineVersion, t.ModelFormat, t.Quantization, t.Endpoint)
+		line("", "sent: %s", t.Sampling)
+	}
+	fmt.Fprintln(a.out)
+	(&closing{cases: s.Cases}).write(a.out)
+	a.printTally("failures", s.Failures)
+	a.printTally("flags", s.Flags)
+	for _, d := range s.Damaged {
+		line("damaged", "%s", d)
+	}
+}
+
+func (a *app) printTally(title string, list []tally) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintf(a.out, "\n%s\n", title)
+	for _, t := range list {
+		fmt.Fprintf(a.out, "  %d × %s\n", t.N, t.What)
+	}
+}

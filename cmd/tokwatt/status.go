@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"tokwatt/collect/host"
+	"tokwatt/store"
+)
+
+func (a *app) status() *cli.Command {
+	return &cli.Command{
+		Name:     "status",
+		Usage:    "a bench that is running now: where it is, how long it will take",
+		Flags:    []cli.Flag{jsonFlag()},
+		Metadata: examples("tokwatt status", "tokwatt status --json"),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			if err := noArgs(cmd); err != nil {
+				return err
+			}
+			all, err := a.sessions(ctx, cmd)
+			if err != nil {
+				return err
+			}
+			var active []store.SessionInfo
+			for _, s := range all {
+				if running(s) {
+					active = append(active, s)
+				}
+			}
+			if cmd.Bool("json") {
+				return a.listJSON(active)
+			}
+			if len(active) == 0 {
+				fmt.Fprintln(a.out, "nothing is running")
+			}
+			for _, s := range active {
+				fmt.Fprintf(a.out, "%s  %d of %d batches, %d requests, %d failed%s\n",
+					shortID(s.ID), s.Batches, s.Planned, s.Requests, s.Failed, remaining(s))
+			}
+			return nil
+		},
+	}
+}
+
+// running reports whether the process that measures s is alive on this host.
+func running(s store.SessionInfo) bool {
+	if s.End != nil || s.Segment == nil || s.Segment.BootID != host.BootID() {
+		return false
+	}
+	p, err := os.FindProcess(int(s.Segment.PID))
+	if err != nil {
+		return false
+	}
+	err = p.Signal(syscall.Signal(0))
+	return err == nil || errors.Is(err, os.ErrPermission)
+}
+
+// remaining estimates how long the rest takes, from the batches so far.
+func remaining(s store.SessionInfo) string {
+	if s.Batches == 0 || s.Batches >= s.Planned {
+		return ""
+	}
+	spent := s.LastActivity.Sub(s.Segment.StartedAt)
+	rest := spent/time.Duration(s.Batches)*time.Duration(s.Planned-s.Batches) - time.Since(s.LastActivity)
+	return fmt.Sprintf(", about %v left", max(rest, 0).Round(time.Second))
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// newTable is a table for people; it fits 80 columns as long as its cells do.
+func newTable(w io.Writer, header ...any) table.Writer {
+	t := table.NewWriter()
+	t.SetOutputMirror(w)
+	t.SuppressTrailingSpaces()
+	style := table.StyleLight
+	style.Format.Header = text.FormatDefault
+	style.Format.Footer = text.FormatDefault
+	style.Options = table.Options{SeparateHeader: true, SeparateColumns: true}
+	style.Box.PaddingLeft, style.Box.PaddingRight = "", ""
+	style.Box.MiddleVertical, style.Box.MiddleSeparator = "  ", "──"
+	t.SetStyle(style)
+	t.AppendHeader(header)
+	return t
+}
+
+// rightAligned sets the columns with the given numbers, from 1, to the right.
+func rightAligned(t table.Writer, columns ...int) {
+	var c []table.ColumnConfig
+	for _, n := range columns {
+		c = append(c, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	t.SetColumnConfigs(c)
+}
+
+// wrapped breaks column n, from 1, into lines of at most width characters.
+func wrapped(t table.Writer, n, width int) {
+	t.SetColumnConfigs([]table.ColumnConfig{{Number: n, WidthMax: width, WidthMaxEnforcer: text.WrapSoft}})
+}
+
+// figure prints a measured value with three to four significant digits, and an
+// absent one as a dash.
+func figure(v *float64) string {
+	if v == nil {
+		return "–"
+	}
+	return sig(*v)
+}
+
+// sig prints x with at least three significant digits, never in exponents.
+func sig(x float64) string {
+	digits := 0
+	if a := math.Abs(x); a > 0 && a < 1000 {
+		digits = max(0, min(6, 2-int(math.Floor(math.Log10(a)))))
+	}
+	return strconv.FormatFloat(x, 'f', digits, 64)
+}
+
+// deviation prints a standard deviation with two significant digits.
+func deviation(x float64) string {
+	if x <= 0 || math.IsInf(x, 0) || math.IsNaN(x) {
+		return sig(x)
+	}
+	return strconv.FormatFloat(x, 'f', max(0, min(6, 1-int(math.Floor(math.Log10(x))))), 64)
+}
+
+// count prints n, and nothing for none.
+func count(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// plural is n with its noun.
+func plural(n int64, noun string) string {
+	switch {
+	case n == 1:
+	case strings.HasSuffix(noun, "ch"):
+		noun += "es"
+	default:
+		noun += "s"
+	}
+	return strconv.FormatInt(n, 10) + " " + noun
+}
+
+// local is a wall time as people read it.
+func local(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
+
+// shortID is the part of a session id that people type.
+func shortID(id string) string {
+	if len(id) > 13 {
+		return id[:13]
+	}
+	return id
+}

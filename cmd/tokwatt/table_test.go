@@ -1,0 +1,47 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestTablesFitAScreen holds that what is meant for a screen has no line of
+// over 80 columns, with engines, sizes and hits of many kinds.
+func TestTablesFitAScreen(t *testing.T) {
+	db := fixture(t)
+	for _, args := range [][]string{
+		{"list"}, {"show"}, {"show", "019bc119-0100"}, {"summary"}, {"summary", "019bc119-0100"}, {"metrics"},
+		{"check"}, {"status"}, {"version"}, {"engines", "--shapes"},
+	} {
+		got := tokwatt(t, "", append(args, "--db", db)...)
+		if got.code != 0 {
+			t.Errorf("%v: exit %d: %s", args, got.code, got.err)
+		}
+		for _, l := range strings.Split(got.out, "\n") {
+			if n := len([]rune(l)); n > 80 {
+				t.Errorf("%v: a line of %d columns: %s", args, n, l)
+			}
+			if strings.HasSuffix(l, " ") {
+				t.Errorf("%v: blanks at the end of: %q", args, l)
+			}
+		}
+	}
+}
+
+func TestFiguresAreReadable(t *testing.T) {
+	for x, want := range map[float64]string{
+		0: "0", 0.00123: "0.00123", 0.5: "0.500", 1: "1.00", 12.345: "12.3", 123.45: "123", 1234.5: "1234", 99999: "99999", 9.999: "10.00",
+	} {
+		if got := sig(x); got != want {
+			t.Errorf("sig(%g) = %s, want %s", x, got, want)
+		}
+	}
+	for x, want := range map[float64]string{0: "0", 0.0346: "0.035", 1.25: "1.2", 12.6: "13", 201: "201"} {
+		if got := deviation(x); got != want {
+			t.Errorf("deviation(%g) = %s, want %s", x, got, want)
+		}
+	}
+	if figure(nil) != "–" {
+		t.Error("an absent figure is no zero")
+	}
+}
