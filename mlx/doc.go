@@ -6,8 +6,8 @@
 //   - An [Array] is a float32 matrix. Rows of activations are tokens: the
 //     streams of a batch one after the other, each with its tokens in order.
 //   - A [Stream] runs operations and owns the arrays that they return.
-//     [Stream.Scope] frees those that are not its result, so a model names no
-//     temporary twice and the memory of a long prompt is that of one layer.
+//     [Stream.Scope] frees those that are not its result, so the memory that a
+//     long prompt takes is that of one layer.
 //   - A [KVCache] holds one layer's keys and values, a [RoPE] the angles of the
 //     rotary embedding.
 //

@@ -39,7 +39,11 @@ func describe(name string) (Info, model.Config, error) {
 		shape, err := model.FindShape(name)
 		return Info{Name: name, Format: "synthetic", Quantization: "f32"}, shape.Config, err
 	}
-	info := Info{Name: filepath.Base(name), Format: "safetensors", Quantization: "f32"}
+	base := filepath.Base(name)
+	if abs, err := filepath.Abs(name); err == nil { // "." has a name, too
+		base = filepath.Base(abs)
+	}
+	info := Info{Name: base, Format: "safetensors", Quantization: "f32"}
 	stat, err := os.Stat(name)
 	if err != nil || !stat.IsDir() {
 		return info, model.Config{}, fmt.Errorf("there is no model folder %q: give a folder, or a synthetic model such as %s", name, DefaultModel)
