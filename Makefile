@@ -37,7 +37,7 @@ nocgo: ## all tests of the build without DuckDB
 
 # DuckDB is one library of C++, which the race detector does not look into.
 race: ## the packages that start goroutines, under the race detector
-	$(GO) test -count=1 -race ./collect/... ./store/... ./mlx/...
+	$(GO) test -count=1 -race ./collect/... ./store/... ./mlx/... ./analyze ./cmd/...
 
 python: ## a virtual environment with what the next targets compare with, in .cache
 	@scripts/python.sh "$(CACHE)"
