@@ -33,6 +33,20 @@ func TestDeriveOllama(t *testing.T) {
 		{name: "durations in the wrong unit", flags: []string{"implausible"},
 			change:  func(t *trial) { ollama(t, 245, 1, 95e-6, 140e-6) },
 			figures: figures("tok_per_sec", 0.0, "prompt_tps", 640.0, "generation_tps", 50.0, "ttft_ms", 95e-6)},
+		{name: "apart by a factor of 20", stats: "scp", change: func(t *trial) { ollama(t, 245, 0, 5, 2800) }},
+		{name: "apart by more, shorter", flags: []string{"implausible"}, change: func(t *trial) { ollama(t, 245, 0, 4.99, 140) }},
+		{name: "apart by more, longer", flags: []string{"implausible"}, change: func(t *trial) { ollama(t, 245, 0, 95, 2801) }},
+		{name: "compared from 20 ms on", flags: []string{"implausible"},
+			change: func(t *trial) { ollama(t, 245, 80, 95, 140); t.req.Report.PromptEvalNS = ptr(0.9 * ms) }},
+		{name: "not compared under 20 ms", stats: "scp",
+			change: func(t *trial) { ollama(t, 245, 81, 95, 140); t.req.Report.PromptEvalNS = ptr(0.9 * ms) }},
+		{name: "nothing cached, so compared", flags: []string{"implausible"},
+			change: func(t *trial) { ollama(t, 245, 1, 4, 140); t.req.Report.CachedTokens = ptr(int64(0)) }},
+		{name: "a part cached, so not", stats: "scp",
+			change: func(t *trial) {
+				ollama(t, 245, 1, 4, 140)
+				t.req.Report.CachedTokens, t.cs.TemplateHeadTokens = ptr(int64(60)), ptr(int64(60))
+			}},
 		{name: "a total in the wrong unit", flags: []string{"implausible", "ttft_exceeds_total"}, status: analyze.StatusInvalid,
 			change: func(t *trial) { ollama(t, 245e-6, 0, 95, 140) }},
 		{name: "several streams are not compared", stats: "scp",

@@ -223,6 +223,12 @@ func TestDeriveTimes(t *testing.T) {
 				t.req.Chunks = []collect.Chunk{{T: 250 * ms, Bytes: 500, Tokens: -1, Kind: collect.KindContent}}
 			},
 			figures: figures("ttft_ms", nil, "total_duration_ms", 250.0, "elapsed_s", 0.251)},
+		{name: "one body that shows nothing", status: analyze.StatusInvalid, flags: []string{"hidden_output", "not_streamed"},
+			change:  func(t *trial) { t.req.Streamed, t.req.Chunks, t.req.OutputChars = false, nil, 0 },
+			figures: figures("total_duration_ms", nil, "response_ms", 250.0, "tokens_generated", 8.0)},
+		{name: "an end at the start", stats: "scp", change: func(t *trial) { t.req.EndNS = t.req.StartNS }},
+		{name: "a start before the batch's", status: analyze.StatusInvalid, flags: []string{"bad_figure"},
+			change: func(t *trial) { t.batch.StartNS = t.req.StartNS + 1 }},
 		{name: "arrivals that go backwards", status: analyze.StatusInvalid, flags: []string{"ttft_exceeds_total", "bad_figure"},
 			change:  func(t *trial) { t.req.Chunks[8].T = 50 * ms },
 			figures: figures("ttft_ms", 100.0, "total_duration_ms", 50.0, "generation_duration_ms", 0.0, "tok_per_sec", 0.0)},
@@ -258,6 +264,17 @@ func TestDeriveCounts(t *testing.T) {
 				}
 			},
 			figures: figures("generation_tps", 118.75, "decode_tps", 100.0, "tok_per_sec", 125.0, "chunks", 5.0)},
+		{name: "just few enough tokens a chunk", stats: "scp",
+			change: func(t *trial) { t.stream(20, 100, 20); t.cs.TG, t.req.Report.CompletionTokens = 21, ptr(int64(21)) }},
+		{name: "one token a chunk too many", flags: []string{"multi_token_chunks"}, stats: "scp",
+			change: func(t *trial) { t.stream(20, 100, 20); t.cs.TG, t.req.Report.CompletionTokens = 22, ptr(int64(22)) }},
+		{name: "output without text", flags: []string{"estimated_tokens"}, stats: "scp",
+			change:  func(t *trial) { t.req.OutputChars, t.req.Report.CompletionTokens = 0, nil },
+			figures: figures("tokens_generated", 1.0)},
+		{name: "text without chunks", flags: []string{"estimated_tokens"}, stats: "scp",
+			change:  func(t *trial) { t.req.Chunks, t.req.Report.CompletionTokens = nil, nil },
+			figures: figures("tokens_generated", 8.0, "ttft_ms", nil, "chunks", 0.0)},
+		{name: "no limit asked", stats: "scp", change: func(t *trial) { t.cs.TG, t.cs.TGWanted = 0, false }},
 		{name: "fewer than wanted", flags: []string{"short_output"}, change: func(t *trial) { t.cs.TG = 9 }},
 		{name: "fewer than a mere limit", stats: "scp", change: func(t *trial) { t.cs.TG, t.cs.TGWanted = 9, false }},
 		{name: "more than asked", flags: []string{"long_output"}, stats: "scp", change: func(t *trial) { t.cs.TG = 7 }},
@@ -278,6 +295,12 @@ func TestDeriveCounts(t *testing.T) {
 			change: func(t *trial) { t.req.Chunks, t.req.OutputChars = t.req.Chunks[:1], 0 },
 			figures: figures("tokens_generated", 8.0, "ttft_ms", nil, "first_chunk_ms", nil, "total_duration_ms", nil,
 				"generation_tps", nil, "tok_per_sec", nil, "prompt_tps", nil, "chunks", 0.0)},
+		{name: "a count of 0 and nothing shown", status: analyze.StatusFailed,
+			change: func(t *trial) {
+				t.req.Chunks, t.req.OutputChars, t.req.Report.CompletionTokens = nil, 0, ptr(int64(0))
+				t.cs.TGWanted = false
+			},
+			figures: figures("tokens_generated", 0.0)},
 		{name: "nothing at all", status: analyze.StatusFailed, flags: nil,
 			change: func(t *trial) {
 				t.req.Chunks, t.req.OutputChars, t.req.Report.CompletionTokens = nil, 0, nil
@@ -324,6 +347,23 @@ func TestDeriveRates(t *testing.T) {
 				r.PromptTPS, r.GenerationTPS, r.GenerationRule = ptr(2.1e6), ptr(20001.0), collect.RateIntervals
 			},
 			figures: figures("prompt_tps", 640.0, "generation_tps", 50.0, "generation_tps_server", 20001.0)},
+		{name: "rates at the limits of the possible", stats: "scp",
+			change: func(t *trial) {
+				r := &t.req.Report
+				r.PromptTPS, r.GenerationTPS, r.GenerationRule = ptr(2e6), ptr(20_000.0), collect.RateIntervals
+			},
+			figures: figures("prompt_tps", 2e6, "generation_tps", 20_000.0)},
+		{name: "an impossible prompt rate of our own", flags: []string{"implausible"},
+			change: func(t *trial) {
+				t.req.Chunks = t.req.Chunks[1:]
+				t.req.Chunks[0].T = 10_000
+			},
+			figures: figures("prompt_tps", 6.4e6)},
+		{name: "durations without rates are not made into rates", stats: "scp",
+			change: func(t *trial) {
+				t.req.Report.PromptEvalNS, t.req.Report.EvalNS = ptr(80.0*ms), ptr(150.0*ms)
+			},
+			figures: figures("prompt_tps", 640.0, "generation_tps_server", nil, "ttft_ms", 100.0, "generation_duration_ms", 140.0)},
 		{name: "a rate that is not a number", status: analyze.StatusInvalid, flags: []string{"bad_figure"},
 			change:  func(t *trial) { t.req.Report.GenerationTPS = ptr(math.NaN()) },
 			figures: figures("generation_tps", 50.0, "generation_tps_server", nil)},
@@ -431,6 +471,7 @@ func TestDeriveStatus(t *testing.T) {
 				t.batch.WakeupP99NS, t.batch.ClockStepNS = ptr(int64(2*ms+1)), -51*ms
 				t.target.Engine, t.cs.Concurrency = "exo", 9
 			}},
+		{name: "a clock just set back", stats: "scp", change: func(t *trial) { t.batch.ClockStepNS = -50 * ms }},
 		{name: "marks just below", stats: "scp",
 			change: func(t *trial) {
 				t.batch.ClientCPUPct, t.batch.WakeupP99NS, t.batch.ClockStepNS = ptr(70.0), ptr(int64(2*ms)), 50*ms
