@@ -2,7 +2,9 @@
 -- the same row: session, target, case and batch.
 --
 -- host and date are in every join. They are the folders of the dataset, so a
--- filter on them decides which files are opened at all.
+-- filter on them decides which files are opened at all. DuckDB carries it to
+-- all five tables where it is an equation or a range, and to one of them where
+-- it is a list or an OR.
 --
 -- Figures of a batch (agg_wall_tps, energy_j, ...) are not here: on the row of
 -- each request they would be counted once a request. They are in batches.

@@ -8,7 +8,7 @@
 -- n_batches, lo, hi, coverage and cv are over batch medians. lo and hi are
 -- between them, the k-th from below and from above: see median_interval. Over
 -- 500 batches, where that table ends, k comes from a formula that gives the
--- same k (checked up to 3000) and coverage, a little over 0.95, is NULL.
+-- same k (checked up to 4000) and coverage, a little over 0.95, is NULL.
 -- cv is 100 * population sd /
 -- mean, NULL under 2 batches and where the mean is not above 0.
 create or replace temp view summary_long as
