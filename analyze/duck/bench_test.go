@@ -32,6 +32,7 @@ func million(b *testing.B) *fixture {
 		select session_id, host, date, 1 + k // 5, 1 + k, 'ok', [], 'server', 'none', true, true, true,
 			100 + random(), 2000 + random(), 2001 + random(), 2 + random(), 1000 + random(), 30 + random(), 30 + random(), 30 + random(), 33 + random(), 40 + random()
 		from s, range(5000) r(k)`)
+	f.exec("set partitioned_write_max_open_files = 1000") // or a day has several files
 	f.write()
 	for i := range 200 {
 		day := fmt.Sprintf("host=mac-%d/date=2026-01-%02d", i%10, 1+i/10)
