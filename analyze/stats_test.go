@@ -204,14 +204,53 @@ func TestMannWhitneyEdges(t *testing.T) {
 	if math.Abs(*apart.P-2.0/70) > 1e-15 || *apart.U != 0 {
 		t.Errorf("apart: p = %v, U = %v", *apart.P, *apart.U)
 	}
-	// the exact and the normal form meet where one gives way to the other
-	a, b := make([]float64, 100), make([]float64, 100)
-	for i := range a {
-		a[i], b[i] = float64(2*i), float64(2*i-21)
+}
+
+// Reference values are scipy's: mannwhitneyu, exact up to 10,000 pairs without
+// ties, asymptotic else.
+func TestMannWhitneyAgainstReference(t *testing.T) {
+	evens, others := make([]float64, 101), make([]float64, 100)
+	for i := range evens {
+		evens[i] = float64(2 * i)
 	}
-	exact := *analyze.MannWhitney(a, b).P
-	normal := *analyze.MannWhitney(append(a, 1e6), append(b, -1e6)).P
-	if math.Abs(exact-normal) > 0.05 || exact > 0.5 {
-		t.Errorf("p = %v exactly, %v by the normal form", exact, normal)
+	for i := range others {
+		others[i] = float64(2*i - 21)
+	}
+	for _, c := range []struct {
+		name string
+		a, b []float64
+		u, p float64
+	}{
+		{"ties", []float64{1, 2, 2, 3, 5, 8}, []float64{2, 3, 4, 4, 9}, 10.5, 0.4590186329613657},
+		{"10,000 pairs", evens[:100], others, 5995, 0.014877600142181972},
+		{"10,100 pairs", evens, others, 6095, 0.011303920329709229},
+	} {
+		r := analyze.MannWhitney(c.a, c.b)
+		if *r.U != c.u || math.Abs(*r.P-c.p) > 1e-13 {
+			t.Errorf("%s: U = %v, p = %v, want %v and %v", c.name, *r.U, *r.P, c.u, c.p)
+		}
+	}
+}
+
+// Reference values are numpy's, with ddof 1 and 0.
+func TestSpreadAgainstReference(t *testing.T) {
+	s := sample(3, 1, 4, 1, 5, 9, 2, 6)
+	for _, c := range []struct {
+		name string
+		got  *float64
+		want float64
+	}{
+		{"mean", s.Mean(), 3.875},
+		{"sd", s.SD(), 2.748376143938713},
+		{"population sd", s.PopSD(), 2.5708704751503917},
+		{"cv", s.CV(), 66.3450445200101},
+		{"sd on a large offset", sample(1.2e10+0.25, 1.2e10+1.5, 1.2e10+3, 1.2e10+7.75, 1.2e10+2).SD(), 2.8863904794743522},
+	} {
+		if !same(c.got, &c.want) {
+			t.Errorf("%s = %v, want %v", c.name, show(c.got), c.want)
+		}
+	}
+	if got := sample().MedianInterval(); got != nil {
+		t.Errorf("an interval of nothing: %+v", *got)
 	}
 }
