@@ -1,22 +1,20 @@
 package analyze
 
 import (
+	"fmt"
 	"io"
-	"strconv"
 
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/compress"
-	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+	"github.com/apache/arrow-go/v18/parquet/file"
 )
 
 const (
 	// rowGroup is the length of a row group: engines read one per thread, and
 	// a writer holds one in memory, compressed.
 	rowGroup = 128 << 10
-	// pageRows is how many rows are turned into columns at a time.
+	// pageRows is how many rows are turned into columns at a time; row groups
+	// hold a whole number of them.
 	pageRows = 8 << 10
 )
 
@@ -26,40 +24,39 @@ const (
 // rows alone: integers and times as deltas, strings with few distinct values
 // by dictionary, all else plain; zstd over all. BYTE_STREAM_SPLIT would make
 // doubles a little smaller, but Spark before 4.3 can't read it.
+//
+// It fills Parquet's columns itself: the library's way through Arrow records
+// brings RPC and compute packages that double the program and its memory.
 type tableWriter[R any] struct {
 	cols   []column[R]
-	schema *arrow.Schema
-	bld    *array.RecordBuilder
-	file   *pqarrow.FileWriter
-	rows   []R // not yet written
+	file   *file.Writer
+	group  file.BufferedRowGroupWriter // nil between row groups
+	inRG   int                         // rows in group
+	rows   []R                         // not yet written
+	values values
 	n      int64
 }
 
 func newTableWriter[R any](w io.Writer, name string, cols []column[R], p partition) (*tableWriter[R], error) {
-	schema := arrowSchema(cols, fileMetadata(name, p))
-	file, err := pqarrow.NewFileWriter(schema, w, writerProperties(cols), pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
+	root, err := parquetSchema(cols)
 	if err != nil {
 		return nil, err
 	}
-	return &tableWriter[R]{
-		cols:   cols,
-		schema: schema,
-		bld:    array.NewRecordBuilder(memory.DefaultAllocator, schema),
-		file:   file,
-	}, nil
-}
-
-func fileMetadata(table string, p partition) arrow.Metadata {
-	return arrow.NewMetadata(
-		[]string{"tokwatt.schema_version", "tokwatt.formula_version", "tokwatt.table", "tokwatt.session_id", "tokwatt.host", "tokwatt.date"},
-		[]string{strconv.Itoa(SchemaVersion), strconv.Itoa(FormulaVersion), table, p.session, validUTF8(p.host), p.date})
+	meta, err := fileMetadata(name, cols, p)
+	if err != nil {
+		return nil, err
+	}
+	f, err := file.NewParquetWriterWithError(w, root, file.WithWriterProps(writerProperties(cols)), file.WithWriteMetadata(meta))
+	if err != nil {
+		return nil, err
+	}
+	return &tableWriter[R]{cols: cols, file: f}, nil
 }
 
 func writerProperties[R any](cols []column[R]) *parquet.WriterProperties {
 	props := []parquet.WriterProperty{
 		parquet.WithCreatedBy("tokwatt"),
 		parquet.WithCompression(compress.Codecs.Zstd),
-		parquet.WithMaxRowGroupLength(rowGroup),
 		parquet.WithDictionaryDefault(false),
 		// a dictionary that grows past its limit is given up midway, and the
 		// footer's list of encodings then has no fixed order
@@ -95,18 +92,66 @@ func (t *tableWriter[R]) add(rows ...R) error {
 	return nil
 }
 
-// flush turns the rows at hand into columns and hands them to the file.
+// flush turns the rows at hand into columns and hands them to the row group.
 func (t *tableWriter[R]) flush() error {
-	t.bld.Reserve(len(t.rows))
+	if err := t.open(); err != nil {
+		return err
+	}
 	for i, c := range t.cols {
-		c.write(t.bld.Field(i), t.rows)
+		t.values.reset()
+		c.fill(&t.values, t.rows)
+		w, err := t.group.Column(i)
+		if err == nil {
+			err = t.values.write(w)
+		}
+		if err != nil {
+			return fmt.Errorf("column %s: %w", c.Name, err)
+		}
 	}
 	t.n += int64(len(t.rows))
+	t.inRG += len(t.rows)
 	clear(t.rows) // lets go of their strings
 	t.rows = t.rows[:0]
-	batch := t.bld.NewRecordBatch()
-	defer batch.Release()
-	return t.file.WriteBuffered(batch)
+	return nil
+}
+
+// open begins a row group where none is open or the open one is full.
+func (t *tableWriter[R]) open() error {
+	if t.group != nil && t.inRG < rowGroup {
+		return nil
+	}
+	if err := t.closeGroup(); err != nil {
+		return err
+	}
+	var err error
+	t.group, err = t.file.AppendBufferedRowGroupChecked()
+	t.inRG = 0
+	return err
+}
+
+func (t *tableWriter[R]) closeGroup() error {
+	if t.group == nil {
+		return nil
+	}
+	defer func() { t.group = nil }()
+	return t.group.Close()
+}
+
+// write hands the values to a column of their type.
+func (v *values) write(w file.ColumnChunkWriter) (err error) {
+	switch w := w.(type) {
+	case *file.Int64ColumnChunkWriter:
+		_, err = w.WriteBatch(v.ints, v.def, nil)
+	case *file.Float64ColumnChunkWriter:
+		_, err = w.WriteBatch(v.doubles, v.def, nil)
+	case *file.BooleanColumnChunkWriter:
+		_, err = w.WriteBatch(v.bools, v.def, nil)
+	case *file.ByteArrayColumnChunkWriter:
+		_, err = w.WriteBatch(v.texts, v.def, v.rep)
+	default:
+		err = fmt.Errorf("no values of type %s", w.Type())
+	}
+	return err
 }
 
 // close writes what is left and the footer; the underlying writer stays open.
@@ -115,6 +160,9 @@ func (t *tableWriter[R]) close() error {
 		if err := t.flush(); err != nil {
 			return err
 		}
+	}
+	if err := t.closeGroup(); err != nil {
+		return err
 	}
 	return t.file.Close()
 }

@@ -2,8 +2,6 @@ package analyze
 
 import (
 	"time"
-
-	"github.com/apache/arrow-go/v18/arrow/array"
 )
 
 // sessionID is the first column of every table.
@@ -102,19 +100,16 @@ func chunkColumns() []column[ChunkRow] {
 		in("ns", int64Col("t_ns", "from the start of the request", func(r *row) int64 { return r.T })),
 		in("B", int64Col("bytes", "length of the event's data", func(r *row) int64 { return int64(r.Bytes) })),
 		low(text("kind", "role, content, reasoning, tool, usage, progress, report", func(r *row) string { return r.Kind.String() })),
-		in("tok", column[row]{Column: Column{Name: "tokens", Type: Int64, Doc: "where the server counts per chunk"}, write: writeChunkTokens}),
+		in("tok", declare("tokens", Int64, "where the server counts per chunk", putTokens)),
 	}
 }
 
-// writeChunkTokens is a column of its own kind, because a pointer for each of
-// millions of chunks would cost more than all the rest of the row.
-func writeChunkTokens(b array.Builder, rows []ChunkRow) {
-	bld := b.(*array.Int64Builder)
-	for i := range rows {
-		if n := rows[i].Tokens; n >= 0 {
-			bld.UnsafeAppend(int64(n))
-		} else {
-			bld.UnsafeAppendBoolToBitmap(false)
-		}
+// putTokens takes no pointer, because one for each of millions of chunks would
+// cost more than all the rest of the row.
+func putTokens(v *values, r *ChunkRow) {
+	if r.Tokens >= 0 {
+		v.int64(int64(r.Tokens))
+	} else {
+		v.null()
 	}
 }

@@ -2,7 +2,6 @@ package collect
 
 import (
 	"context"
-	"runtime"
 	"sync"
 )
 
@@ -29,7 +28,7 @@ func (t *targetRun) batch(ctx context.Context, p point, repeat int64, warmup boo
 	each(p.Concurrency, func(i int) {
 		streams[i] = t.dial(newWatch(ctx, limits), calls[i], &b.Requests[i])
 	})
-	runtime.GC() // so that a collection is less likely to fall into the batch
+	collectGarbage()
 	release(t.clock, b, streams)
 	return b
 }

@@ -17,20 +17,50 @@ const MaxLine = 64 << 20
 // A line ends in LF, CR or CR LF (the WHATWG rule for event streams); the end
 // is not part of the line. Lines of one read share one stamp.
 type LineReader struct {
-	clock *Clock
-	r     io.Reader
-	buf   []byte
-	head  int   // start of the next line in buf
-	seen  int   // buf[head:seen] holds no line end
-	at    int64 // when the newest read returned
-	err   error
-	cr    bool // the last line ended in CR: a LF that follows belongs to it
+	r    io.Reader
+	now  func() int64 // when the newest bytes of r arrived
+	buf  []byte
+	head int   // start of the next line in buf
+	seen int   // buf[head:seen] holds no line end
+	at   int64 // when the newest read returned
+	err  error
+	cr   bool // the last line ended in CR: a LF that follows belongs to it
 }
 
 // NewLineReader reads lines from r and stamps them with clock.
 func NewLineReader(clock *Clock, r io.Reader) *LineReader {
-	return &LineReader{clock: clock, r: r, buf: make([]byte, 0, 4<<10)}
+	return &LineReader{now: clock.Now, r: r, buf: make([]byte, 0, 4<<10)}
 }
+
+// NewStampedLineReader reads lines from r, whose bytes come from source by way
+// of some decoding: a line bears the stamp of the read of source that
+// completed it, before the decoding.
+func NewStampedLineReader(source *StampedReader, r io.Reader) *LineReader {
+	return &LineReader{now: source.At, r: r, buf: make([]byte, 0, 4<<10)}
+}
+
+// StampedReader notes when each read returned. It stands right over a
+// connection, below whatever buffers and decodes.
+type StampedReader struct {
+	clock *Clock
+	r     io.Reader
+	at    int64
+}
+
+// NewStampedReader stamps the reads of r with clock.
+func NewStampedReader(clock *Clock, r io.Reader) *StampedReader {
+	return &StampedReader{clock: clock, r: r}
+}
+
+// Read reads from the source.
+func (s *StampedReader) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	s.at = s.clock.Now()
+	return n, err
+}
+
+// At is when the newest read returned.
+func (s *StampedReader) At() int64 { return s.at }
 
 // Next returns the next line and its arrival. The line is valid until the
 // next call. The error is the reader's own (io.EOF at a clean end); a last
@@ -106,7 +136,7 @@ func (l *LineReader) fill() {
 		l.buf = append(make([]byte, 0, 2*cap(l.buf)), l.buf...)
 	}
 	n, err := l.r.Read(l.buf[len(l.buf):cap(l.buf)])
-	l.at = l.clock.Now()
+	l.at = l.now()
 	l.buf = l.buf[:len(l.buf)+n]
 	l.err = err
 }

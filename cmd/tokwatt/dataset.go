@@ -119,8 +119,9 @@ func dropDeleted(dir string, have []string, sessions []store.SessionInfo) error 
 }
 
 // sql opens SQL over the store of a command, or over --dataset where the
-// command has it. The returned function closes everything.
-func (a *app) sql(ctx context.Context, cmd *cli.Command) (*duck.DB, func() error, error) {
+// command has it. With ids it sees those sessions alone, which is quicker. The
+// returned function closes everything.
+func (a *app) sql(ctx context.Context, cmd *cli.Command, ids ...string) (*duck.DB, func() error, error) {
 	if !duck.Available {
 		return nil, nil, duck.ErrUnavailable
 	}
@@ -142,7 +143,7 @@ func (a *app) sql(ctx context.Context, cmd *cli.Command) (*duck.DB, func() error
 	if err != nil {
 		return nil, nil, err
 	}
-	db, err := duck.Open(ctx, duck.Options{Roots: data.roots})
+	db, err := duck.Open(ctx, duck.Options{Roots: data.roots, Sessions: ids})
 	if err != nil {
 		return nil, nil, errors.Join(err, data.Close())
 	}

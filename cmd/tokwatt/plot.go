@@ -76,7 +76,7 @@ func (a *app) plotted(ctx context.Context, cmd *cli.Command) (rows []analyze.Sum
 	if err != nil {
 		return nil, err
 	}
-	db, done, err := a.sql(ctx, cmd)
+	db, done, err := a.sql(ctx, cmd, ids...)
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func (a *app) summary() *cli.Command {
 			if err != nil {
 				return err
 			}
-			db, done, err := a.sql(ctx, cmd)
+			db, done, err := a.sql(ctx, cmd, ids...)
 			if err != nil {
 				return err
 			}

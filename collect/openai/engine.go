@@ -44,7 +44,12 @@ func (e *engine) Open(ctx context.Context, call collect.Call) (collect.Stream, e
 	if err != nil {
 		return nil, collect.Failf(collect.ErrProtocol, "the request can't be encoded: %v", err)
 	}
-	return e.open(ctx, call.Stream, body)
+	s, err := e.open(ctx, call.Stream, body)
+	if err != nil {
+		return nil, err
+	}
+	s.fellows = call.Streams > 1
+	return s, nil
 }
 
 func (e *engine) open(ctx context.Context, streamed bool, body []byte) (*stream, error) {

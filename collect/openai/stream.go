@@ -35,6 +35,8 @@ type stream struct {
 	url      *url.URL
 	body     []byte // for a redirect
 	wire     []byte // the whole request
+	fellows  bool   // other streams run beside this one
+	stamps   *collect.StampedReader
 
 	mu     sync.Mutex // guards what Close may meet while Arrivals runs
 	conn   net.Conn
@@ -43,6 +45,23 @@ type stream struct {
 }
 
 var _ collect.Stream = (*stream)(nil)
+
+// yielding lets other streams run after each read. Those of a batch get their
+// tokens at about the same instants: this one is stamped, so the others may
+// take theirs off the sockets, and be stamped, before it spends time on its
+// own.
+type yielding struct {
+	r       io.Reader
+	fellows bool // there are other streams
+}
+
+func (y yielding) Read(p []byte) (int, error) {
+	n, err := y.r.Read(p)
+	if y.fellows {
+		runtime.Gosched()
+	}
+	return n, err
+}
 
 // bind makes reads and writes of the connection fail when the context ends.
 func (s *stream) bind() {
@@ -120,7 +139,8 @@ func (s *stream) roundTrip() (*http.Response, error) {
 	// A server may answer and close before it has read a long request: then
 	// the write fails, and the answer says why.
 	_, writeErr := s.conn.Write(s.wire)
-	br := bufio.NewReaderSize(s.conn, 4<<10)
+	s.stamps = collect.NewStampedReader(s.engine.clock, s.conn)
+	br := bufio.NewReaderSize(yielding{s.stamps, s.fellows}, 4<<10)
 	for {
 		resp, err := http.ReadResponse(br, &http.Request{Method: http.MethodPost, URL: s.url})
 		switch {
@@ -169,7 +189,7 @@ func (s *stream) read(resp *http.Response, a *answer) error {
 	if mediaType(resp) == "text/html" {
 		return collect.Failf(collect.ErrProtocol, "the answer is a page of type text/html, not of an API: %s", snippet(body))
 	}
-	d := &decoder{lines: collect.NewLineReader(s.engine.clock, body)}
+	d := &decoder{lines: collect.NewStampedLineReader(s.stamps, body)}
 	first, err := d.next()
 	if err == nil && first.bare {
 		return s.whole(d, first, a)
@@ -183,11 +203,6 @@ func (s *stream) events(d *decoder, ev event, err error, a *answer) error {
 		if a.done {
 			continue // nothing counts behind the end mark
 		}
-		// The streams of a batch get their tokens at about the same instants.
-		// This one is stamped: the others may take theirs off the sockets, and
-		// be stamped, before it spends time on its own. Halves the error of
-		// the median first token at 100 streams.
-		runtime.Gosched()
 		if fault := a.event(ev); fault != nil || a.stopped {
 			return fault
 		}
