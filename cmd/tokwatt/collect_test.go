@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +56,7 @@ func collected(t *testing.T, url string, more ...string) (db string, r result) {
 // rows asks the store with SQL.
 func rows(t *testing.T, db, sql string) []map[string]any {
 	t.Helper()
+	needsSQL(t)
 	r := tokwatt(t, "", "query", "--db", db, "--json", sql)
 	var out []map[string]any
 	if err := json.Unmarshal([]byte(r.out), &out); err != nil {
@@ -129,6 +131,9 @@ func TestExitCodes(t *testing.T) {
 		"nothing deleted": {[]string{"delete", "--db", "FIXTURE"}, 2, "--older-than"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if slices.Contains([]string{"summary", "query", "plot"}, c.args[0]) {
+				needsSQL(t)
+			}
 			t.Setenv("TOKWATT_DB", filepath.Join(t.TempDir(), "t.db"))
 			args := c.args
 			for i, a := range args {

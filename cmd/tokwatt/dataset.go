@@ -123,7 +123,7 @@ func dropDeleted(dir string, have []string, sessions []store.SessionInfo) error 
 // returned function closes everything.
 func (a *app) sql(ctx context.Context, cmd *cli.Command, ids ...string) (*duck.DB, func() error, error) {
 	if !duck.Available {
-		return nil, nil, duck.ErrUnavailable
+		return nil, nil, usage(duck.ErrUnavailable)
 	}
 	if root := cmd.String("dataset"); root != "" {
 		if _, err := os.Stat(root); err != nil {

@@ -68,6 +68,9 @@ func TestHelpExamples(t *testing.T) {
 			continue // TestDemo
 		}
 		t.Run(called(name), func(t *testing.T) {
+			if slices.Contains([]string{"summary", "query", "plot", "archive", "version", ""}, name) {
+				needsSQL(t)
+			}
 			t.Chdir(t.TempDir())
 			t.Setenv("TOKWATT_DB", copied(t, db))
 			lines, _ := cmd.Metadata["examples"].([]string)

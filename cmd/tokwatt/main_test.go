@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tokwatt/analyze/analyzetest"
+	"tokwatt/analyze/duck"
 	"tokwatt/mlx/engine"
 	"tokwatt/store"
 )
@@ -64,6 +65,15 @@ func tokwatt(t *testing.T, stdin string, args ...string) result {
 		t.Fatal(err)
 	}
 	return result{out.String(), errs.String(), cmd.ProcessState.ExitCode()}
+}
+
+// needsSQL leaves a test out of a build that has no SQL engine;
+// TestWithoutSQL holds what such a build says.
+func needsSQL(t *testing.T) {
+	t.Helper()
+	if !duck.Available {
+		t.Skip("this build is without cgo, so it has no SQL engine")
+	}
 }
 
 // golden compares got with a file in testdata.

@@ -123,6 +123,7 @@ func TestKillLosesTheBatchInFlightOnly(t *testing.T) {
 			if r := tokwatt(t, "", "check", "--db", db); r.code != 0 {
 				t.Errorf("check: exit %d: %s%s", r.code, r.out, r.err)
 			}
+			needsSQL(t)
 			if r := tokwatt(t, "", "summary", "--db", db); r.code != 0 || !strings.Contains(r.out, "TTFT") {
 				t.Errorf("summary: exit %d: %s%s", r.code, r.out, r.err)
 			}
@@ -160,6 +161,7 @@ func TestSummaryBesideARunningCollect(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "t.db")
 	s := start(t, bothEngines(t, db)["server"]...)
 	hasBatches(t, db, 2)
+	needsSQL(t)
 	if r := tokwatt(t, "", "summary", "--db", db); r.code != 0 || !strings.Contains(r.out, "demo-model") {
 		t.Errorf("summary: exit %d: %s%s", r.code, r.out, r.err)
 	}

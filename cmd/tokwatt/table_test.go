@@ -9,6 +9,7 @@ import (
 // over 80 columns, with engines, sizes and hits of many kinds.
 func TestTablesFitAScreen(t *testing.T) {
 	db := fixture(t)
+	needsSQL(t)
 	for _, args := range [][]string{
 		{"list"}, {"show"}, {"show", "019bc119-0100"}, {"summary"}, {"summary", "019bc119-0100"}, {"metrics"},
 		{"check"}, {"status"}, {"version"}, {"engines", "--shapes"},
