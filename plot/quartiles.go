@@ -1,21 +1,9 @@
 package plot
 
-import (
-	"math"
-	"slices"
-)
+import "tokwatt/analyze"
 
-// quartiles are those of measurement's rule, type 7: linear between order
-// statistics.
+// quartiles of values, of which there is one at least, all finite.
 func quartiles(values []float64) (lo, hi float64) {
-	sorted := slices.Sorted(slices.Values(values))
-	at := func(q float64) float64 {
-		h := q * float64(len(sorted)-1)
-		i := int(math.Floor(h))
-		if i+1 == len(sorted) {
-			return sorted[i]
-		}
-		return sorted[i] + (h-float64(i))*(sorted[i+1]-sorted[i])
-	}
-	return at(0.25), at(0.75)
+	s, _ := analyze.NewSample(values)
+	return *s.Quantile(0.25), *s.Quantile(0.75)
 }
