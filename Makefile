@@ -35,9 +35,10 @@ test: ## all tests
 nocgo: ## all tests of the build without DuckDB
 	CGO_ENABLED=0 $(GO) test -count=1 ./...
 
-# DuckDB is one library of C++, which the race detector does not look into.
+# DuckDB is one library of C++, which the race detector does not look into. What
+# is skipped starts the program dozens of times to look at what it prints.
 race: ## the packages that start goroutines, under the race detector
-	$(GO) test -count=1 -race ./collect/... ./store/... ./mlx/... ./analyze ./cmd/...
+	$(GO) test -count=1 -race -skip '^Test(Help|Tables|Truncated)' ./collect/... ./store/... ./mlx/... ./analyze ./cmd/...
 
 python: ## a virtual environment with what the next targets compare with, in .cache
 	@scripts/python.sh "$(CACHE)"
