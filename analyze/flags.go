@@ -26,24 +26,33 @@ const (
 	numFlags
 )
 
-var flagNames = [numFlags]string{
-	flagCacheHitInCold:   "cache_hit_in_cold",
-	flagShortOutput:      "short_output",
-	flagLongOutput:       "long_output",
-	flagHiddenOutput:     "hidden_output",
-	flagNotStreamed:      "not_streamed",
-	flagUncleanEnd:       "unclean_end",
-	flagMultiTokenChunks: "multi_token_chunks",
-	flagEstimatedTokens:  "estimated_tokens",
-	flagImplausible:      "implausible",
-	flagTTFTExceedsTotal: "ttft_exceeds_total",
-	flagBadFigure:        "bad_figure",
-	flagPromptMismatch:   "prompt_mismatch",
-	flagModelMismatch:    "model_mismatch",
-	flagModelUnlisted:    "model_unlisted",
-	flagClientSaturated:  "client_saturated",
-	flagClockStep:        "clock_step",
-	flagQueued:           "queued",
+// Flag documents a flag.
+type Flag struct {
+	Name    string `json:"name"`
+	Meaning string `json:"meaning"`
+}
+
+// Flags lists the flags of requests and batches with what they mean.
+func Flags() []Flag { return flags[:] }
+
+var flags = [numFlags]Flag{
+	flagCacheHitInCold:   {"cache_hit_in_cold", "the server reused an earlier prompt where it was not to: in no cold figure"},
+	flagShortOutput:      {"short_output", "fewer tokens than asked for: in no figure; --tokenizer DIR bans the end token"},
+	flagLongOutput:       {"long_output", "more tokens than asked for"},
+	flagHiddenOutput:     {"hidden_output", "tokens were counted, but none was shown: in no figure"},
+	flagNotStreamed:      {"not_streamed", "a stream was asked for, a single answer came: no times of ours"},
+	flagUncleanEnd:       {"unclean_end", "complete, but the end mark or the end of the transfer was missing"},
+	flagMultiTokenChunks: {"multi_token_chunks", "several tokens a chunk: gaps are between chunks"},
+	flagEstimatedTokens:  {"estimated_tokens", "the server gave no count, so it is characters / 4: in no rate"},
+	flagImplausible:      {"implausible", "a server's figure that can't be true: in no figure"},
+	flagTTFTExceedsTotal: {"ttft_exceeds_total", "the first token is said to come after the last: in no figure"},
+	flagBadFigure:        {"bad_figure", "a server's figure that is negative or not finite: in no figure"},
+	flagPromptMismatch:   {"prompt_mismatch", "the server counted another prompt length than was made, or none"},
+	flagModelMismatch:    {"model_mismatch", "another model answered than was asked"},
+	flagModelUnlisted:    {"model_unlisted", "the server does not list the model"},
+	flagClientSaturated:  {"client_saturated", "this machine was so busy that our own times may be late"},
+	flagClockStep:        {"clock_step", "somebody set the clock during the batch"},
+	flagQueued:           {"queued", "more requests at once than the server is known to admit"},
 }
 
 // flagSet is a set of flags.
@@ -62,7 +71,7 @@ func (s flagSet) list() []string {
 	var out []string
 	for f := range numFlags {
 		if s.has(f) {
-			out = append(out, flagNames[f])
+			out = append(out, flags[f].Name)
 		}
 	}
 	return out

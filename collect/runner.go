@@ -65,7 +65,8 @@ func (e *TargetError) Error() string {
 func (e *TargetError) Unwrap() error { return e.Err }
 
 // Run yields the records of a session as they come to be: the session and its
-// segment, each target with its cases and batches, the end. An error item is a
+// segment, each target with its cases and batches, the end. A run that finds
+// no target to measure yields no record at all. An error item is a
 // *TargetError and stands for something that was not measured; the run goes
 // on. When ctx ends, the batch in flight is cut short, and the end is still
 // yielded. The yielded records belong to the caller.
@@ -90,9 +91,17 @@ type run struct {
 
 	targets, cases, batches, requests int64 // ids given out
 	done, planned, measured           int64
+	opened                            bool
 }
 
+// put yields a record, the first one behind the session and its segment.
 func (s *run) put(rec Record) error {
+	if !s.opened {
+		s.opened = true
+		if err := s.open(); err != nil {
+			return err
+		}
+	}
 	if !s.yield(rec, nil) {
 		return errStopped
 	}
@@ -129,9 +138,6 @@ func (s *run) all(ctx context.Context) error {
 	}
 	perTarget := int64(len(s.spec.Shapes()) * s.spec.repeat())
 	s.planned = perTarget * int64(len(targets)+len(lost))
-	if err := s.open(); err != nil {
-		return err
-	}
 	for _, err := range lost {
 		if err := s.fail("", err); err != nil {
 			return err
@@ -166,6 +172,9 @@ func (s *run) open() error {
 }
 
 func (s *run) end(ctx context.Context) error {
+	if !s.opened {
+		return nil
+	}
 	end := End{At: time.Now().UTC(), Status: StatusComplete, NotRun: s.planned - s.done}
 	switch {
 	case ctx.Err() != nil:

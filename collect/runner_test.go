@@ -256,8 +256,8 @@ func TestUndescribedTarget(t *testing.T) {
 		d := newFake()
 		d.describeErr = Failf(ErrConnect, "connection refused")
 		got := runAll(t.Context(), fakeRunner(d), Spec{PP: []int64{1}, TG: []int64{2}})
-		if len(got.errs) != 1 || got.end.Status != StatusFailed || got.end.NotRun != DefaultRepeat {
-			t.Errorf("errors %v, end %+v", got.errs, got.end)
+		if len(got.errs) != 1 || got.session != nil || got.end != nil {
+			t.Errorf("errors %v, session %v, end %+v", got.errs, got.session, got.end)
 		}
 	})
 }

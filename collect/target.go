@@ -164,8 +164,12 @@ func (t *targetRun) measure(ctx context.Context) error {
 			break
 		}
 		t.notify(Progress{Phase: PhaseWarmup, Target: t.info, Case: t.points[0].Case})
-		if err := t.put(t.batch(ctx, t.points[0], int64(i), true)); err != nil {
+		b := t.batch(ctx, t.points[0], int64(i), true)
+		if err := t.put(b); err != nil {
 			return err
+		}
+		if f := b.Requests[0].Failure; f != nil && ctx.Err() == nil {
+			t.warn("the warm-up failed (%s: %s); measuring all the same", f.Kind, f.Message)
 		}
 	}
 	for i, step := range t.schedule() {

@@ -206,13 +206,13 @@ func panelMetrics(rows []*analyze.Summary, wanted, own []string) (metrics []metr
 		case anyHas(rows, name):
 			metrics = append(metrics, m)
 		case len(wanted) > 0:
-			return nil, nil, fmt.Errorf("no case has %s: `tokwatt summary` says why", name)
+			return nil, nil, fmt.Errorf("no case has %s, whose rule `tokwatt metrics` gives", name)
 		default:
 			notes = append(notes, "No case has "+name+".")
 		}
 	}
 	if len(metrics) == 0 {
-		return nil, nil, fmt.Errorf("no case has %s, so there is nothing to show: `tokwatt summary` says why", strings.Join(own, " or "))
+		return nil, nil, fmt.Errorf("no case has %s, so there is nothing to show: `tokwatt show` says what the rows lack", strings.Join(own, " or "))
 	}
 	return metrics, notes, nil
 }

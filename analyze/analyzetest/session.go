@@ -133,7 +133,7 @@ func (g *generator) run() {
 			RAMBytes: ptr(int64(64 << 30)), OSName: "macOS", OSVersion: "26.1"},
 	})
 	g.put(&collect.Segment{Segment: 1, StartedAt: o.Start, ToolVersion: "0.0.0-test", BootID: "boot", PID: 4242,
-		PlannedBatches: int64(o.Targets * len(o.PP) * len(o.Concurrency) * (o.Repeats + 1))})
+		PlannedBatches: int64(o.Targets * len(o.PP) * len(o.Concurrency) * o.Repeats)})
 	caseID := int64(0)
 	for t := range o.Targets {
 		target := targetInfo(t)

@@ -8,7 +8,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -68,11 +70,14 @@ func (a *app) report(ctx context.Context, err error) int {
 	}
 	code := exitFailures
 	var c *coded
+	var library cli.ExitCoder
 	switch {
 	case errors.As(err, &c):
 		code = c.code
 	case ctx.Err() != nil:
 		code, err = exitInterrupted, errors.New("interrupted")
+	case errors.As(err, &library):
+		code = exitUsage // the library's own: no such help topic or shell
 	}
 	if msg := err.Error(); msg != "" {
 		fmt.Fprintln(a.err, "tokwatt:", msg)
@@ -83,6 +88,7 @@ func (a *app) report(ctx context.Context, err error) int {
 // root is the command tree.
 func (a *app) root() *cli.Command {
 	cli.HelpPrinter = printHelp
+	cli.VersionPrinter = func(*cli.Command) { fmt.Fprintln(a.out, "tokwatt "+toolVersion()) }
 	cmd := &cli.Command{
 		Name:                  "tokwatt",
 		Usage:                 "benchmark LLM inference, keep every sample, ask with SQL and pictures",
@@ -92,12 +98,13 @@ func (a *app) root() *cli.Command {
 			c.Usage = "print a completion script: bash, zsh, fish or pwsh"
 		},
 		HideHelpCommand: true,
+		Version:         toolVersion(),
 		Writer:          a.out,
 		ErrWriter:       a.err,
 		ExitErrHandler:  func(context.Context, *cli.Command, error) {},
 		Metadata: examples(
 			"tokwatt demo",
-			"tokwatt version",
+			"tokwatt list",
 		),
 		Flags: []cli.Flag{&cli.StringFlag{
 			Name: "db", Usage: "`FILE` the store", DefaultText: "in the user's data folder",
@@ -117,6 +124,7 @@ func (a *app) root() *cli.Command {
 // dress gives a command and those below it the behaviour that all share.
 func (a *app) dress(cmd *cli.Command) {
 	cmd.OnUsageError = onUsageError
+	cmd.ShellComplete = a.complete
 	for _, sub := range cmd.Commands {
 		sub.HideHelpCommand = true
 		a.dress(sub)
@@ -124,10 +132,15 @@ func (a *app) dress(cmd *cli.Command) {
 }
 
 // noCommand answers a call without a command, or with one that does not exist.
-func (a *app) noCommand(_ context.Context, cmd *cli.Command) error {
+func (a *app) noCommand(ctx context.Context, cmd *cli.Command) error {
 	name := cmd.Args().First()
-	if name == "" {
+	switch {
+	case name == "":
 		return cli.ShowRootCommandHelp(cmd)
+	case name == "help" && cmd.Args().Len() == 1:
+		return cli.ShowRootCommandHelp(cmd)
+	case name == "help":
+		return cmd.Run(ctx, []string{"tokwatt", cmd.Args().Get(1), "--help"})
 	}
 	return usagef("there is no command %q: did you mean %q? `tokwatt --help` lists them", name, cli.SuggestCommand(cmd.Commands, name))
 }
@@ -139,15 +152,43 @@ func onUsageError(_ context.Context, cmd *cli.Command, err error, _ bool) error 
 		near := cli.SuggestFlag(cmd.VisibleFlags(), strings.TrimLeft(name, "-"), true)
 		return usagef("%s has no flag %s: did you mean %s? `%s --help` lists them", cmd.Name, name, near, cmd.FullName())
 	}
+	if m := badValue.FindStringSubmatch(msg); m != nil {
+		return usagef("--%s %s: must be %s", m[2], m[1], wanted(cmd, m[2]))
+	}
 	return usagef("%s: `%s --help` shows how it is called", msg, cmd.FullName())
+}
+
+// badValue is the flag parser's word on a value that it can't read.
+var badValue = regexp.MustCompile(`^invalid value "([^"]*)" for flag -+([\w-]+): `)
+
+// wanted says what values a flag takes.
+func wanted(cmd *cli.Command, name string) string {
+	for _, f := range cmd.Flags {
+		if !slices.Contains(f.Names(), name) {
+			continue
+		}
+		switch f.(type) {
+		case *cli.DurationFlag:
+			return "a duration with its unit, such as 30s, 5m or 720h"
+		case *cli.IntFlag, *cli.FloatFlag:
+			return "a number"
+		case *cli.IntSliceFlag:
+			return "numbers, such as 128,512"
+		}
+	}
+	return "something else: `" + cmd.FullName() + " --help` says what"
 }
 
 // noArgs refuses what is left over after the flags.
 func noArgs(cmd *cli.Command) error {
-	if cmd.Args().Present() {
-		return usagef("%s takes no argument, but there is %q: flags with several values are written --pp 128,512", cmd.Name, cmd.Args().First())
+	first := cmd.Args().First()
+	switch {
+	case first == "":
+		return nil
+	case number.MatchString(first):
+		return usagef("%s takes no argument, but there is %q: flags with several values are written --pp 128,512", cmd.Name, first)
 	}
-	return nil
+	return usagef("%s takes no argument, but there is %q: `%s --help` shows how it is called", cmd.Name, first, cmd.FullName())
 }
 
 // storePath is the store's file: --db, or a file in the user's data folder.

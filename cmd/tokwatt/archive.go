@@ -80,11 +80,16 @@ func (a *app) archiveTo(ctx context.Context, cmd *cli.Command, db *store.Store, 
 	if err != nil {
 		return fmt.Errorf("dataset %s: %w", dir, err)
 	}
-	written, present, running := []string{}, 0, 0
+	written, present, active := []string{}, 0, 0
 	for _, s := range sessions {
 		switch {
-		case s.End == nil:
-			running++
+		case running(s):
+			active++
+		case s.End == nil: // its process died; what it stored is whole
+			if err := a.export(ctx, db, s.ID, dir, true); err != nil {
+				return err
+			}
+			written = append(written, s.ID)
 		case slices.Contains(have, s.ID):
 			present++
 		default:
@@ -95,11 +100,11 @@ func (a *app) archiveTo(ctx context.Context, cmd *cli.Command, db *store.Store, 
 		}
 	}
 	if cmd.Bool("json") {
-		return a.printJSON(map[string]any{"written": written, "present": present, "unfinished": running})
+		return a.printJSON(map[string]any{"written": written, "present": present, "running": active})
 	}
 	fmt.Fprintf(a.out, "%s written to %s, %d already there", plural(int64(len(written)), "session"), dir, present)
-	if running > 0 {
-		fmt.Fprintf(a.out, ", %d unfinished left out", running)
+	if active > 0 {
+		fmt.Fprintf(a.out, ", %d still running left out", active)
 	}
 	fmt.Fprintln(a.out)
 	return nil

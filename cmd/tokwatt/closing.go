@@ -18,6 +18,7 @@ type closing struct {
 	cases    []*caseFigures
 	requests int64
 	failed   int64
+	short    int64 // answers that ended before the wanted length
 	// watch sees the rows of each measured batch; may be nil.
 	watch func(analyze.BatchRow, []analyze.RequestRow)
 }
@@ -27,6 +28,7 @@ type caseFigures struct {
 	Case
 	Requests  int64 `json:"requests"`
 	NFailed   int64 `json:"n_failed"`
+	Cancelled int64 `json:"n_cancelled"`
 	Estimated int64 `json:"n_estimated"`
 	// Medians over the rows in statistics, nil without any.
 	N         int64    `json:"n"`
@@ -109,20 +111,30 @@ func (c *closing) batch(b *collect.Batch) {
 	if c.watch != nil {
 		c.watch(row, requests)
 	}
-	keep(&k.samples.wall, row.AggWallTPS)
+	counts := false // the batch has a row in the figures
 	for _, r := range requests {
 		c.requests++
-		if r.Status == analyze.StatusFailed {
+		if r.Status == analyze.StatusFailed && r.ErrorKind != string(collect.ErrCancelled) {
 			c.failed++
 		}
+		if slices.Contains(r.Flags, "short_output") {
+			c.short++
+		}
 		c.of(b.CaseID, string(r.PrefixCacheHit)).row(r)
+		counts = counts || inSummary(r, k.raw)
+	}
+	if counts {
+		keep(&k.samples.wall, row.AggWallTPS)
 	}
 }
 
 // row adds a request.
 func (k *caseFigures) row(r analyze.RequestRow) {
 	k.Requests++
-	if r.Status == analyze.StatusFailed {
+	switch {
+	case r.ErrorKind == string(collect.ErrCancelled):
+		k.Cancelled++
+	case r.Status == analyze.StatusFailed:
 		k.NFailed++
 	}
 	if !inSummary(r, k.raw) {
@@ -175,6 +187,30 @@ func (c *closing) write(w io.Writer) {
 		i = j
 	}
 	fmt.Fprintln(w, "medians; prefill and gen per stream, all: tokens of the batch over its wall time")
+	for _, note := range c.notes() {
+		fmt.Fprintln(w, note)
+	}
+}
+
+// notes say why rows are missing from the figures.
+func (c *closing) notes() []string {
+	var out []string
+	if c.short > 0 {
+		out = append(out, fmt.Sprintf("%d of %s ended before the wanted length and are in no figure:", c.short, plural(c.requests, "answer")),
+			"  --tokenizer DIR, the model's folder, bans its end token where the server allows it")
+	}
+	var estimated, cancelled int64
+	for _, k := range c.cases {
+		estimated += k.Estimated
+		cancelled += k.Cancelled
+	}
+	if estimated > 0 {
+		out = append(out, plural(estimated, "answer")+" had no token count: in the times, not in the rates")
+	}
+	if cancelled > 0 {
+		out = append(out, plural(cancelled, "request")+" cancelled by you")
+	}
+	return out
 }
 
 func writeCases(w io.Writer, cases []*caseFigures) {
@@ -186,17 +222,30 @@ func writeCases(w io.Writer, cases []*caseFigures) {
 	t := newTable(w, header...)
 	rightAligned(t, 1, 2, 3, 4, 5, 6, 7, 8, 9)
 	for _, k := range cases {
-		pp := "own"
-		if k.PP != nil {
-			pp = strconv.FormatInt(*k.PP, 10)
-		}
-		row := []any{pp, k.TG, k.Concurrency, figure(k.PromptTPS), figure(k.GenTPS), figure(k.WallTPS), figure(k.TTFT), k.N, count(k.NFailed)}
+		row := []any{promptLength(k.PP, k.raw.CaseID, cases), k.TG, k.Concurrency, figure(k.PromptTPS), figure(k.GenTPS), figure(k.WallTPS), figure(k.TTFT), k.N, count(k.NFailed)}
 		if hits {
 			row = append(row, k.Hit)
 		}
 		t.AppendRow(row)
 	}
 	t.Render()
+}
+
+// promptLength is the column pp: the length, or which own prompt it was.
+func promptLength(pp *int64, caseID int64, cases []*caseFigures) string {
+	if pp != nil {
+		return strconv.FormatInt(*pp, 10)
+	}
+	own := 0
+	for _, k := range cases {
+		if k.PP == nil {
+			own++
+		}
+	}
+	if own < 2 {
+		return "own"
+	}
+	return fmt.Sprintf("own #%d", caseID)
 }
 
 // document is the same for --json.

@@ -192,6 +192,8 @@ func (p *plan) options() string {
 		case !p.cmd.IsSet(name), name == "json", name == "db", name == "header":
 		case name == "url":
 			kept[name] = withoutSecrets(p.cmd.String(name))
+		case isDuration(p.cmd.Value(name)):
+			kept[name] = fmt.Sprint(p.cmd.Value(name))
 		default:
 			kept[name] = p.cmd.Value(name)
 		}
@@ -201,4 +203,9 @@ func (p *plan) options() string {
 		return ""
 	}
 	return string(b)
+}
+
+func isDuration(v any) bool {
+	_, ok := v.(time.Duration)
+	return ok
 }

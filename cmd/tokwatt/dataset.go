@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -118,18 +119,20 @@ func dropDeleted(dir string, have []string, sessions []store.SessionInfo) error 
 	return nil
 }
 
-// sql opens SQL over the store of a command, or over --dataset where the
-// command has it. With ids it sees those sessions alone, which is quicker. The
-// returned function closes everything.
+// datasetFlag is --dataset.
+func datasetFlag() cli.Flag {
+	return &cli.StringFlag{Name: "dataset", Usage: "`DIR` ask an archive instead of the store"}
+}
+
+// sql opens SQL over the store of a command, or over --dataset. With ids it
+// sees those sessions alone, which is quicker. The returned function closes
+// everything.
 func (a *app) sql(ctx context.Context, cmd *cli.Command, ids ...string) (*duck.DB, func() error, error) {
 	if !duck.Available {
 		return nil, nil, usage(duck.ErrUnavailable)
 	}
 	if root := cmd.String("dataset"); root != "" {
-		if _, err := os.Stat(root); err != nil {
-			return nil, nil, usagef("--dataset %s: %w", root, err)
-		}
-		db, err := duck.Open(ctx, duck.Options{Roots: []string{root}})
+		db, err := openDataset(ctx, root, ids...)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -148,4 +151,77 @@ func (a *app) sql(ctx context.Context, cmd *cli.Command, ids ...string) (*duck.D
 		return nil, nil, errors.Join(err, data.Close())
 	}
 	return db, func() error { return errors.Join(db.Close(), data.Close()) }, nil
+}
+
+func openDataset(ctx context.Context, root string, ids ...string) (*duck.DB, error) {
+	if info, err := os.Stat(root); err != nil || !info.IsDir() {
+		return nil, usagef("--dataset %s: there is no such folder", root)
+	}
+	return duck.Open(ctx, duck.Options{Roots: []string{root}, Sessions: ids})
+}
+
+// askSessions opens SQL over the sessions with the given prefixes, of the
+// store or of --dataset; the newest without any.
+func (a *app) askSessions(ctx context.Context, cmd *cli.Command, prefixes []string) (*duck.DB, []string, func() error, error) {
+	if !duck.Available {
+		return nil, nil, nil, usage(duck.ErrUnavailable)
+	}
+	if len(prefixes) == 0 {
+		prefixes = []string{store.Last}
+	}
+	find, err := finder(ctx, cmd)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	var ids []string
+	for _, p := range prefixes {
+		id, err := find(p)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		ids = append(ids, id)
+	}
+	db, done, err := a.sql(ctx, cmd, ids...)
+	return db, ids, done, err
+}
+
+// finder finds sessions by prefix, in the store or in --dataset.
+func finder(ctx context.Context, cmd *cli.Command) (func(prefix string) (string, error), error) {
+	root := cmd.String("dataset")
+	if root == "" {
+		db, err := openStore(cmd)
+		return func(prefix string) (string, error) {
+			id, err := db.Find(ctx, prefix)
+			if err != nil {
+				return "", storeError(err)
+			}
+			return id, nil
+		}, err
+	}
+	known, err := analyze.SessionsIn(root)
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(known)
+	return func(prefix string) (string, error) { return findIn(known, root, prefix) }, nil
+}
+
+// findIn finds a session of a dataset; known is sorted.
+func findIn(known []string, root, prefix string) (string, error) {
+	if len(known) == 0 {
+		return "", usagef("--dataset %s: it holds no session", root)
+	}
+	if prefix == store.Last {
+		return known[len(known)-1], nil
+	}
+	var found []string
+	for _, id := range known {
+		if strings.HasPrefix(id, prefix) {
+			found = append(found, id)
+		}
+	}
+	if len(found) != 1 {
+		return "", usagef("--dataset %s: %s begin with %s", root, plural(int64(len(found)), "session"), prefix)
+	}
+	return found[0], nil
 }

@@ -85,11 +85,14 @@ func (a *app) deleteThem(ctx context.Context, cmd *cli.Command, db *store.Store,
 		ids = append(ids, s.ID)
 	}
 	if !cmd.Bool("yes") {
-		a.listTable(doomed)
+		if err := a.listTable(ctx, cmd, doomed); err != nil {
+			return err
+		}
 		fmt.Fprintf(a.out, "delete %s for good? [y/N] ", plural(int64(len(doomed)), "session"))
 		answer, _ := bufio.NewReader(a.in).ReadString('\n')
 		if strings.ToLower(strings.TrimSpace(answer)) != "y" {
-			return usagef("nothing deleted")
+			fmt.Fprintln(a.out, "no session deleted")
+			return nil
 		}
 	}
 	if err := db.Delete(ctx, ids...); err != nil {

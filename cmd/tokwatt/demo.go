@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v3"
+
+	"tokwatt/analyze/duck"
 )
 
 func (a *app) demo() *cli.Command {
@@ -14,13 +16,16 @@ func (a *app) demo() *cli.Command {
 		Name:  "demo",
 		Usage: "the whole way on the embedded engine, from bench to picture",
 		Description: `Measures a small model that is made in memory, so it needs no server and no
-download, and writes all it makes into one folder. It runs the commands that it
-prints.`,
+download, and writes all it makes, a store of its own included, into one folder;
+a second demo adds a session there. It runs the commands that it prints.`,
 		Flags:    []cli.Flag{&cli.StringFlag{Name: "out", Value: "tokwatt-demo", Usage: "`DIR` where to write (tokwatt-demo)"}},
 		Metadata: examples("tokwatt demo", "tokwatt demo --out /tmp/demo"),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if err := noArgs(cmd); err != nil {
 				return err
+			}
+			if !duck.Available {
+				return usage(duck.ErrUnavailable)
 			}
 			dir := cmd.String("out")
 			for _, line := range demoLines(dir) {

@@ -30,6 +30,8 @@ func (a *app) engines() *cli.Command {
 	return &cli.Command{
 		Name:  "engines",
 		Usage: "what answers on this host, its models, and what it can do",
+		Description: `Looks at the ports 8080, 8081, 8000, 1234, 11434, 30000, 52415 and 10240, as
+collect does without --url.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "url", Usage: "`URL` ask this server only"},
 			&cli.StringFlag{Name: "api-key-env", Usage: "`NAME` the variable that holds the API key"},

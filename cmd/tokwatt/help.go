@@ -121,3 +121,18 @@ func spread(args []string, names ...string) []string {
 	}
 	return out
 }
+
+// helpFirst makes --help work wherever it stands: behind an argument the
+// library takes that for a topic.
+func helpFirst(args []string) []string {
+	i := slices.IndexFunc(args, func(a string) bool { return a == "--help" || a == "-h" })
+	if end := slices.Index(args, "--"); i < 0 || end >= 0 && end < i {
+		return args
+	}
+	for _, a := range args[1:i] {
+		if !strings.HasPrefix(a, "-") {
+			return []string{args[0], a, "--help"}
+		}
+	}
+	return []string{args[0], "--help"}
+}

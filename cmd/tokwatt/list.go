@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -38,8 +39,7 @@ func (a *app) list() *cli.Command {
 				fmt.Fprintln(a.err, "no sessions yet: `tokwatt collect` makes one, `tokwatt demo` shows how it goes")
 				return nil
 			}
-			a.listTable(sessions)
-			return nil
+			return a.listTable(ctx, cmd, sessions)
 		},
 	}
 }
@@ -66,15 +66,36 @@ func (a *app) sessions(ctx context.Context, cmd *cli.Command) ([]store.SessionIn
 	return out, nil
 }
 
-func (a *app) listTable(sessions []store.SessionInfo) {
+func (a *app) listTable(ctx context.Context, cmd *cli.Command, sessions []store.SessionInfo) error {
+	db, err := openStore(cmd)
+	if err != nil {
+		return err
+	}
 	t := newTable(a.out, "id", "started", "status", "batches", "requests", "about")
 	rightAligned(t, 4, 5)
 	for _, s := range sessions {
 		t.AppendRow([]any{shortID(s.ID), local(s.Session.StartedAt), state(s),
 			strconv.FormatInt(s.Batches, 10) + "/" + strconv.FormatInt(s.Planned, 10), s.Requests,
-			clip(about(s.Session), 18)})
+			clip(strings.TrimSpace(modelsOf(ctx, db, s)+" "+about(s.Session)), 18)})
 	}
 	t.Render()
+	return nil
+}
+
+// modelsOf names the first model of a session, and how many more there are.
+func modelsOf(ctx context.Context, db *store.Store, s store.SessionInfo) string {
+	for rec, err := range db.Records(ctx, s.ID) {
+		t, ok := rec.(*collect.TargetInfo)
+		switch {
+		case err != nil:
+			return "" // check says what is wrong with it
+		case ok && s.Targets > 1:
+			return fmt.Sprintf("%s +%d", t.ModelID, s.Targets-1)
+		case ok:
+			return t.ModelID
+		}
+	}
+	return ""
 }
 
 // about is what the user said of a session.

@@ -33,6 +33,6 @@ func main() {
 // run is the program: it reads args and returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &app{in: stdin, out: stdout, err: stderr}
-	err := a.root().Run(ctx, spread(args, "pp", "tg", "concurrency"))
+	err := a.root().Run(ctx, helpFirst(spread(args, "pp", "tg", "concurrency")))
 	return a.report(ctx, err)
 }

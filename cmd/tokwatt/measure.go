@@ -22,6 +22,7 @@ type measurement struct {
 	session  string
 	progress *progress
 	closing  closing
+	begun    bool // a record has been stored
 	end      *collect.End
 	lost     []error // targets that were not measured, or not to their end
 }
@@ -33,8 +34,14 @@ func (a *app) measure(ctx context.Context, p *plan) error {
 	if err != nil {
 		return err
 	}
-	if _, err := db.Sessions(ctx); err != nil && !errors.Is(err, store.ErrMissing) { // before anything costly is started
+	sessions, err := db.Sessions(ctx) // before anything costly is started
+	if err != nil && !errors.Is(err, store.ErrMissing) {
 		return storeError(err)
+	}
+	for _, s := range sessions {
+		if running(s) {
+			fmt.Fprintf(a.err, "warning: session %s is being measured on this host: both will be slower than alone\n", shortID(s.ID))
+		}
 	}
 	id, err := a.collectInto(ctx, db, p, p.cmd.Bool("json"))
 	var c *coded
@@ -67,6 +74,9 @@ func (a *app) collectInto(ctx context.Context, db *store.Store, p *plan, asJSON 
 	if err != nil {
 		return m.session, err
 	}
+	if m.end == nil {
+		return "", m.unmeasured(ctx)
+	}
 	if asJSON {
 		if err := a.printJSON(m.closing.document(m.session, m.end)); err != nil {
 			return m.session, err
@@ -75,6 +85,22 @@ func (a *app) collectInto(ctx context.Context, db *store.Store, p *plan, asJSON 
 		m.closing.write(a.out)
 	}
 	return m.session, m.verdict(ctx)
+}
+
+// unmeasured is the verdict on a run that found nothing to measure: what the
+// user can mend before anything starts, and a server that does not answer.
+func (m *measurement) unmeasured(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return &coded{exitInterrupted, errors.New("interrupted before anything was measured")}
+	}
+	if len(m.lost) == 0 {
+		return &coded{exitNothing, errors.New("nothing was measured: no target was found")}
+	}
+	var f *collect.Failure
+	if errors.As(m.lost[0], &f) {
+		return &coded{exitNothing, fmt.Errorf("nothing was measured: %w", m.lost[0])}
+	}
+	return usage(m.lost[0])
 }
 
 // runner makes the runner for a plan.
@@ -100,10 +126,13 @@ func (p *plan) runner(ctx context.Context, driver collect.Driver) (*collect.Runn
 func (m *measurement) run(ctx context.Context, runner *collect.Runner, spec collect.Spec) error {
 	for rec, err := range runner.Run(ctx, spec) {
 		if err != nil {
-			m.progress.say("%v", err)
 			m.lost = append(m.lost, err)
+			if m.begun && ctx.Err() == nil {
+				m.progress.say("%v", err)
+			}
 			continue
 		}
+		m.begun = true
 		m.closing.add(rec)
 		if end, ok := rec.(*collect.End); ok {
 			m.end = end
@@ -161,11 +190,11 @@ func (a *app) dryRun(ctx context.Context, p *plan) error {
 	var targets []collect.TargetInfo
 	for t, err := range driver.Targets(ctx, p.spec) {
 		if err != nil {
-			return &coded{exitNothing, err}
+			return (&measurement{lost: []error{err}}).unmeasured(ctx)
 		}
 		info, err := t.Describe(ctx)
 		if err != nil {
-			return &coded{exitNothing, err}
+			return (&measurement{lost: []error{err}}).unmeasured(ctx)
 		}
 		targets = append(targets, info)
 	}
@@ -179,7 +208,8 @@ func (a *app) dryRun(ctx context.Context, p *plan) error {
 	for _, s := range shapes {
 		fmt.Fprintf(a.out, "  pp %s  tg %d  concurrency %d\n", shapePP(s), s.TG, s.Concurrency)
 	}
-	fmt.Fprintf(a.out, "%d batches: %d targets × %d cases × %d repeats\n", batches, len(targets), len(shapes), p.spec.Repeat)
+	fmt.Fprintf(a.out, "%s: %s × %s × %s\n", plural(int64(batches), "batch"), plural(int64(len(targets)), "target"),
+		plural(int64(len(shapes)), "case"), plural(int64(p.spec.Repeat), "repeat"))
 	return nil
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/urfave/cli/v3"
 
@@ -11,7 +12,7 @@ import (
 func (a *app) metrics() *cli.Command {
 	return &cli.Command{
 		Name:     "metrics",
-		Usage:    "every figure: its name, unit and rule",
+		Usage:    "every figure and flag: its unit and rule, its meaning",
 		Flags:    []cli.Flag{jsonFlag()},
 		Metadata: examples("tokwatt metrics", "tokwatt metrics --json"),
 		Action: func(_ context.Context, cmd *cli.Command) error {
@@ -19,12 +20,19 @@ func (a *app) metrics() *cli.Command {
 				return err
 			}
 			if cmd.Bool("json") {
-				return a.printJSON(analyze.Metrics())
+				return a.printJSON(map[string]any{"metrics": analyze.Metrics(), "flags": analyze.Flags()})
 			}
 			t := newTable(a.out, "name", "unit", "better", "rule")
 			wrapped(t, 4, 34)
 			for _, m := range analyze.Metrics() {
 				t.AppendRow([]any{m.Name, m.Unit, m.Better, m.Rule})
+			}
+			t.Render()
+			fmt.Fprintln(a.out)
+			t = newTable(a.out, "flag", "meaning")
+			wrapped(t, 2, 58)
+			for _, f := range analyze.Flags() {
+				t.AppendRow([]any{f.Name, f.Meaning})
 			}
 			t.Render()
 			return nil

@@ -26,12 +26,13 @@ var figures = map[string]func([]analyze.Summary, plot.Options) (*plot.Figure, er
 func (a *app) plot() *cli.Command {
 	return &cli.Command{
 		Name:      "plot",
-		Usage:     "draw a picture of sessions",
+		Usage:     "draw a picture of the newest session or those named",
 		ArgsUsage: "KIND [ID…|last]",
 		Description: `scaling   prefill and generation rate against prompt length or concurrency
 latency   time to first token and between tokens, per case`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "out", Usage: "`FILE` .png, .svg or .pdf (KIND.png)"},
+			datasetFlag(),
 			&cli.StringFlag{Name: "x", Usage: "`AXIS` pp or concurrency (the one that varies)"},
 			&cli.StringSliceFlag{Name: "y", Usage: "`METRIC` may be repeated, a panel each"},
 			&cli.StringSliceFlag{Name: "by", Usage: "`KEY` what tells the lines apart: engine, model_id, pp, …"},
@@ -72,11 +73,7 @@ latency   time to first token and between tokens, per case`,
 
 // plotted are the summaries that the arguments and --where choose.
 func (a *app) plotted(ctx context.Context, cmd *cli.Command) (rows []analyze.Summary, err error) {
-	ids, err := someSessions(ctx, cmd, cmd.Args().Tail())
-	if err != nil {
-		return nil, err
-	}
-	db, done, err := a.sql(ctx, cmd, ids...)
+	db, ids, done, err := a.askSessions(ctx, cmd, cmd.Args().Tail())
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func newProgress(w io.Writer) *progress {
 	p := &progress{w: w, start: time.Now()}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		p.refresh = make(chan any)
-		p.bars = mpb.New(mpb.WithOutput(w), mpb.WithManualRefresh(p.refresh), mpb.WithWidth(24))
+		p.bars = mpb.New(mpb.WithOutput(w), mpb.WithManualRefresh(p.refresh), mpb.WithWidth(20))
 	}
 	return p
 }
@@ -43,9 +43,11 @@ func (p *progress) notify(s collect.Progress) {
 	case collect.PhaseWarning:
 		p.say("warning: %s", s.Warning)
 	case collect.PhaseOpen:
-		if s.Target.ModelID != "" {
-			p.step(s, "opening "+s.Target.ModelID)
+		if s.Target.ModelID == "" {
+			p.step(s, "asking what is there")
+			return
 		}
+		p.step(s, "opening "+s.Target.ModelID)
 	case collect.PhaseSize:
 		p.step(s, fmt.Sprintf("making a prompt of %d tokens", *s.Case.PP))
 	case collect.PhaseWarmup:
@@ -110,7 +112,7 @@ func (p *progress) at(s collect.Progress, text string) {
 func (p *progress) caption(decor.Statistics) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return " " + clip(p.text, 40)
+	return " " + clip(p.text, 48)
 }
 
 // left estimates the time that the remaining batches take.

@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,12 +25,12 @@ func (a *app) query() *cli.Command {
 		ArgsUsage: "SQL",
 		Description: `SQL is a SELECT over the tables sessions, segments, targets, cases, batches,
 requests and chunks and the views runs and summary; - reads it from stdin.
-DESCRIBE runs lists the columns.`,
+DESCRIBE runs lists the columns. runs leaves warm-ups out, requests does not.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "file", Usage: "`FILE` read the SQL from it"},
 			&cli.StringFlag{Name: "format", Usage: "`NAME` " + strings.Join(queryFormats, ", ")},
 			&cli.StringFlag{Name: "out", Usage: "`FILE` write the result there; its ending names the format"},
-			&cli.StringFlag{Name: "dataset", Usage: "`DIR` ask an archive instead of the store"},
+			datasetFlag(),
 			jsonFlag(),
 		},
 		Metadata: examples(
@@ -184,9 +184,11 @@ func cell(v any) string {
 	case nil:
 		return ""
 	case float64:
-		return sig(v)
+		return short(v)
 	case time.Time:
-		return v.Format("2006-01-02 15:04:05")
+		return v.Format("2006-01-02 15:04:05Z")
+	case string:
+		return strings.Join(strings.Fields(v), " ")
 	case []any:
 		parts := make([]string, len(v))
 		for i, e := range v {
@@ -194,5 +196,14 @@ func cell(v any) string {
 		}
 		return strings.Join(parts, ", ")
 	}
-	return fmt.Sprint(v)
+	return rowio.Text(v)
+}
+
+// short prints a number as it is where that is short, else with six
+// significant digits; --format csv and json have all of them.
+func short(x float64) string {
+	if s := strconv.FormatFloat(x, 'f', -1, 64); len(s) <= 10 {
+		return s
+	}
+	return strconv.FormatFloat(x, 'g', 6, 64)
 }

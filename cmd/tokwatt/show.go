@@ -120,10 +120,7 @@ func readShown(ctx context.Context, db *store.Store, id string) (*shown, error) 
 }
 
 // note counts what is remarkable about the rows of a batch.
-func (s *shown) note(b analyze.BatchRow, rows []analyze.RequestRow) {
-	for _, f := range b.Flags {
-		s.Flags = count1(s.Flags, f+" (batch)")
-	}
+func (s *shown) note(_ analyze.BatchRow, rows []analyze.RequestRow) {
 	for _, r := range rows {
 		if r.ErrorKind != "" {
 			s.Failures = count1(s.Failures, r.ErrorKind+": "+r.Error)
@@ -156,7 +153,7 @@ func (a *app) printShown(s *shown) {
 	line("options", "%s", s.Session.Options)
 	for _, t := range s.Targets {
 		line("target", "%s  %s %s  %s %s  %s", t.ModelID, t.Engine, t.EngineVersion, t.ModelFormat, t.Quantization, t.Endpoint)
-		line("", "sent: %s", t.Sampling)
+		line("", "%s", t.Sampling)
 	}
 	fmt.Fprintln(a.out)
 	(&closing{cases: s.Cases}).write(a.out)
@@ -171,8 +168,21 @@ func (a *app) printTally(title string, list []tally) {
 	if len(list) == 0 {
 		return
 	}
-	fmt.Fprintf(a.out, "\n%s\n", title)
-	for _, t := range list {
-		fmt.Fprintf(a.out, "  %d × %s\n", t.N, t.What)
+	fmt.Fprintln(a.out)
+	t := newTable(a.out, "n", title)
+	wrapped(t, 2, 70)
+	for _, e := range list {
+		t.AppendRow([]any{e.N, e.What + meaning(e.What)})
 	}
+	t.Render()
+}
+
+// meaning explains a flag.
+func meaning(what string) string {
+	for _, f := range analyze.Flags() {
+		if f.Name == what {
+			return ": " + f.Meaning
+		}
+	}
+	return ""
 }

@@ -15,10 +15,11 @@ import (
 func (a *app) summary() *cli.Command {
 	return &cli.Command{
 		Name:      "summary",
-		Usage:     "medians, spreads and what to mind, per target and case",
+		Usage:     "medians and spreads per case of a session, and what to mind",
 		ArgsUsage: "[ID…|last]",
 		Flags: []cli.Flag{
-			&cli.IntSliceFlag{Name: "percentiles", Usage: "`LIST` of 90, 99: the times' too"},
+			datasetFlag(),
+			&cli.IntSliceFlag{Name: "percentiles", Usage: "`LIST` 90, 99 or both, of the times"},
 			&cli.StringFlag{Name: "format", Value: "table", Usage: "`NAME` table (default), markdown, csv or json"},
 			jsonFlag(),
 		},
@@ -35,11 +36,7 @@ func (a *app) summary() *cli.Command {
 			if err != nil {
 				return err
 			}
-			ids, err := someSessions(ctx, cmd, cmd.Args().Slice())
-			if err != nil {
-				return err
-			}
-			db, done, err := a.sql(ctx, cmd, ids...)
+			db, ids, done, err := a.askSessions(ctx, cmd, cmd.Args().Slice())
 			if err != nil {
 				return err
 			}
@@ -58,26 +55,6 @@ func knownPercentiles(list []int) ([]int, error) {
 	return slices.DeleteFunc(list, func(p int) bool { return p == 50 }), nil // the median is always there
 }
 
-// someSessions are the sessions with the given prefixes; the newest without any.
-func someSessions(ctx context.Context, cmd *cli.Command, prefixes []string) ([]string, error) {
-	db, err := openStore(cmd)
-	if err != nil {
-		return nil, err
-	}
-	if len(prefixes) == 0 {
-		prefixes = []string{"last"}
-	}
-	var ids []string
-	for _, p := range prefixes {
-		id, err := db.Find(ctx, p)
-		if err != nil {
-			return nil, storeError(err)
-		}
-		ids = append(ids, id)
-	}
-	return ids, nil
-}
-
 func (a *app) summarise(ctx context.Context, db *duck.DB, ids []string, format string, percentiles []int) error {
 	if format == "json" || format == "csv" {
 		rows, err := db.Query(ctx, "select * from summary where session_id in ('"+strings.Join(ids, "', '")+"') order by session_id, case_id, prefix_cache_hit")
@@ -91,11 +68,20 @@ func (a *app) summarise(ctx context.Context, db *duck.DB, ids []string, format s
 	if err != nil {
 		return err
 	}
-	for i, target := range byTarget(all) {
+	if len(all) == 0 {
+		fmt.Fprintf(a.err, "no batch of session %s has ended yet\n", shortID(strings.Join(ids, ", ")))
+		return nil
+	}
+	notes, err := footnotes(ctx, db, ids)
+	if err != nil {
+		return err
+	}
+	for i, rows := range byTarget(all) {
 		if i > 0 {
 			fmt.Fprintln(a.out)
 		}
-		writeSummary(a.out, target, format, percentiles)
+		mind := notes[targetKey{rows[0].SessionID, rows[0].TargetID}]
+		writeSummary(a.out, rows, format, percentiles, append(mind, fewBatches(rows)...))
 	}
 	return nil
 }

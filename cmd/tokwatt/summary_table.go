@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -31,15 +32,45 @@ var shownMetrics = []struct{ name, head string }{
 	{"generation_tps", "gen\ntok/s"},
 	{"agg_wall_tps", "all\ntok/s"},
 	{"ttft_ms", "TTFT\nms"},
-	{"total_duration_ms", "total\nms"},
+	{"itl_p50_ms", "ITL\nms"},
 }
 
-// writeSummary draws the cases of one target. Medians come first; the mean and
-// the sample standard deviation stand below them.
-func writeSummary(w io.Writer, rows []analyze.Summary, format string, percentiles []int) {
-	first := rows[0]
-	fmt.Fprintf(w, "%s  %s  %s  %s %s  %s\n", shortID(first.SessionID), first.Date, first.Host,
-		first.Engine, first.EngineVersion, first.ModelID+quantization(first))
+// writeSummary draws the cases of one target, on a screen or as Markdown.
+// Medians come first; the mean and the sample standard deviation follow.
+func writeSummary(w io.Writer, rows []analyze.Summary, format string, percentiles []int, notes []string) {
+	title, note := "%s\n", "%s\n"
+	if format == "markdown" {
+		title, note = "**%s**\n\n", "- %s\n"
+	}
+	fmt.Fprintf(w, title, heading(rows[0]))
+	t := summaryTable(w, rows, format, percentiles)
+	if format == "markdown" {
+		t.RenderMarkdown()
+		fmt.Fprintln(w)
+	} else {
+		t.Render()
+	}
+	for _, n := range append([]string{legend(format)}, notes...) {
+		fmt.Fprintf(w, note, n)
+	}
+}
+
+// heading is what all cases of a target have in common.
+func heading(s analyze.Summary) string {
+	engine := strings.TrimSpace(s.Engine + " " + s.EngineVersion)
+	model := strings.TrimSpace(s.ModelID + " " + s.Quantization)
+	return strings.Join([]string{shortID(s.SessionID), s.Date + " UTC", s.Host, engine, model}, "  ")
+}
+
+func legend(format string) string {
+	where := "below"
+	if format == "markdown" {
+		where = "behind"
+	}
+	return "median, " + where + " it mean±sd; n: requests in them; CV: of the batches' gen tok/s"
+}
+
+func summaryTable(w io.Writer, rows []analyze.Summary, format string, percentiles []int) table.Writer {
 	keys := varyingKeys(rows)
 	metrics := presentMetrics(rows)
 	header := []any{}
@@ -55,6 +86,11 @@ func writeSummary(w io.Writer, rows []analyze.Summary, format string, percentile
 		}
 	}
 	header = append(header, "n", "CV\n%")
+	if format == "markdown" {
+		for i, h := range header {
+			header[i] = strings.ReplaceAll(h.(string), "\n", " ")
+		}
+	}
 	t := newTable(w, header...)
 	alignSummary(t, len(header))
 	for _, s := range rows {
@@ -71,16 +107,9 @@ func writeSummary(w io.Writer, rows []analyze.Summary, format string, percentile
 				}
 			}
 		}
-		t.AppendRow(append(row, inFigures(s), stabilityCell(s)))
+		t.AppendRow(append(row, inFigures(s), stabilityCell(s, format)))
 	}
-	if format == "markdown" {
-		t.RenderMarkdown()
-	} else {
-		t.Render()
-	}
-	for _, note := range footnotes(rows) {
-		fmt.Fprintln(w, note)
-	}
+	return t
 }
 
 func alignSummary(t table.Writer, columns int) {
@@ -89,13 +118,6 @@ func alignSummary(t table.Writer, columns int) {
 		c = append(c, table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight})
 	}
 	t.SetColumnConfigs(c)
-}
-
-func quantization(s analyze.Summary) string {
-	if s.Quantization == "" {
-		return ""
-	}
-	return " " + s.Quantization
 }
 
 // medianCell is the median, with mean ± sd below it on a screen and behind it
@@ -124,14 +146,17 @@ func inFigures(s analyze.Summary) int64 {
 	return n
 }
 
-func stabilityCell(s analyze.Summary) string {
-	if s.CV == nil {
+func stabilityCell(s analyze.Summary, format string) string {
+	switch {
+	case s.CV == nil:
 		return "–"
+	case format == "markdown":
+		return figure(s.CV) + " " + s.Stability
 	}
 	return figure(s.CV) + "\n" + s.Stability
 }
 
-func isTime(metric string) bool { return metric == "ttft_ms" || metric == "total_duration_ms" }
+func isTime(metric string) bool { return metric == "ttft_ms" || metric == "itl_p50_ms" }
 
 func percentile(s analyze.Stat, p int) *float64 {
 	if p == 90 {
@@ -148,12 +173,16 @@ type summaryKey struct {
 
 // varyingKeys are pp, tg and concurrency, and of the others those that vary.
 func varyingKeys(rows []analyze.Summary) []summaryKey {
+	own := slices.ContainsFunc(rows, func(s analyze.Summary) bool { return s.PP == nil && s.CaseID != rows[0].CaseID })
 	keys := []summaryKey{
 		{"pp", func(s analyze.Summary) string {
-			if s.PP == nil {
-				return "own"
+			switch {
+			case s.PP != nil:
+				return strconv.FormatInt(*s.PP, 10)
+			case own:
+				return fmt.Sprintf("own #%d", s.CaseID)
 			}
-			return strconv.FormatInt(*s.PP, 10)
+			return "own"
 		}},
 		{"tg", func(s analyze.Summary) string { return strconv.FormatInt(s.TG, 10) }},
 		{"conc", func(s analyze.Summary) string { return strconv.FormatInt(s.Concurrency, 10) }},
@@ -173,38 +202,9 @@ func presentMetrics(rows []analyze.Summary) []struct{ name, head string } {
 	out := slices.Clone(shownMetrics)
 	concurrent := slices.ContainsFunc(rows, func(s analyze.Summary) bool { return s.Concurrency > 1 })
 	return slices.DeleteFunc(out, func(m struct{ name, head string }) bool {
-		if m.name == "agg_wall_tps" && !concurrent || m.name == "total_duration_ms" && concurrent {
+		if m.name == "agg_wall_tps" && !concurrent || m.name == "itl_p50_ms" && concurrent {
 			return true
 		}
 		return !slices.ContainsFunc(rows, func(s analyze.Summary) bool { return s.Stats[m.name].Median != nil })
 	})
-}
-
-// footnotes say what a reader of the table must mind.
-func footnotes(rows []analyze.Summary) []string {
-	var failed, invalid, hits, estimated, implausible int64
-	fewest := rows[0].NBatches
-	for _, s := range rows {
-		failed += s.NFailed
-		invalid += s.NInvalid
-		hits += s.NCacheHit
-		estimated += s.NEstimated
-		implausible += s.NImplausible
-		fewest = min(fewest, s.NBatches)
-	}
-	out := []string{"median, below it mean±sd; n: requests in them; CV: of the batches' gen tok/s"}
-	add := func(n int64, text string) {
-		if n > 0 {
-			out = append(out, fmt.Sprintf("%s %s", plural(n, "request"), text))
-		}
-	}
-	add(failed, "failed: in no figure; `tokwatt show` has the reasons")
-	add(invalid, "with figures that contradict each other: in none")
-	add(hits, "of cold cases hit a cache: in no figure")
-	add(implausible, "had implausible server figures: in no figure")
-	add(estimated, "had estimated token counts: in the times, not in the rates")
-	if fewest < 6 {
-		out = append(out, fmt.Sprintf("as few as %s a case: no 95 %% interval of a median under 6", plural(fewest, "batch")))
-	}
-	return out
 }
