@@ -14,7 +14,7 @@ import (
 // there to its end.
 const (
 	probeTimeout = 60 * time.Second
-	probeEnd     = 3 * time.Second
+	probeEnd     = 15 * time.Second
 )
 
 // probed is what came of a probe.
