@@ -37,19 +37,19 @@ func Latency(summaries []analyze.Summary, opt Options) (*Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	along := latencyBlocks(rows, opt.By)
-	src, err := arrange(rows, along, opt.By)
+	metrics, notes, err := panelMetrics(rows, opt.Y, latencyMetrics(rows))
 	if err != nil {
 		return nil, err
 	}
-	metrics, notes, err := panelMetrics(rows, opt.Y, latencyMetrics(rows))
+	along := latencyBlocks(drawn(rows, metrics), opt.By)
+	src, err := arrange(drawn(rows, metrics), along, opt.By)
 	if err != nil {
 		return nil, err
 	}
 	lay := layLanes(src, along)
 	fig := &Figure{
 		Title:    latencyTitle(metrics),
-		Subtitle: common(without(allKeys(), names(src.series)...), rows),
+		Subtitle: common(without(allKeys(), told(src)...), rows),
 		Legend:   legendOf(src),
 	}
 	for i, m := range metrics {

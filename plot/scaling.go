@@ -30,11 +30,11 @@ func Scaling(summaries []analyze.Summary, opt Options) (*Figure, error) {
 	}
 	all := len(rows)
 	rows = slices.DeleteFunc(rows, func(s *analyze.Summary) bool { _, ok := x.number(s); return !ok })
-	src, err := arrange(rows, []key{x}, opt.By)
+	metrics, notes, err := panelMetrics(rows, opt.Y, []string{"prompt_tps", "generation_tps"})
 	if err != nil {
 		return nil, err
 	}
-	metrics, notes, err := panelMetrics(rows, opt.Y, []string{"prompt_tps", "generation_tps"})
+	src, err := arrange(drawn(rows, metrics), []key{x}, opt.By)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func Scaling(summaries []analyze.Summary, opt Options) (*Figure, error) {
 	}
 	fig := &Figure{
 		Title:    scalingTitle(metrics, x),
-		Subtitle: common(without(allKeys(), append(names(src.series), x.name)...), rows),
+		Subtitle: common(without(allKeys(), append(told(src), x.name)...), rows),
 		Legend:   legendOf(src),
 	}
 	for _, m := range metrics {

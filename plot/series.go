@@ -234,3 +234,19 @@ func logarithmic(option string) (x, y, auto bool, err error) {
 	}
 	return x, y, false, err
 }
+
+// drawn are the rows with a figure in any panel: one that failed altogether is
+// in the notes, not in the legend.
+func drawn(rows []*analyze.Summary, metrics []metric) []*analyze.Summary {
+	return slices.DeleteFunc(slices.Clone(rows), func(s *analyze.Summary) bool {
+		return !slices.ContainsFunc(metrics, func(m metric) bool { return s.Stats[m.Name].Median != nil })
+	})
+}
+
+// told are the keys that the legend tells; without one the subtitle does.
+func told(src source) []string {
+	if len(src.groups) < 2 {
+		return nil
+	}
+	return names(src.series)
+}

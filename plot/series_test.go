@@ -310,3 +310,40 @@ func TestNotes(t *testing.T) {
 		}
 	}
 }
+
+// A case without any figure is told in the notes, not in the legend.
+func TestFailedCasesAreNotInTheLegend(t *testing.T) {
+	rows := matrixOf(servers()[:2], []int64{128, 512}, []int64{1}, 6)
+	for i := range rows {
+		if rows[i].Engine == rows[0].Engine && rows[i].ModelID == rows[0].ModelID {
+			continue
+		}
+		rows[i].Stats, rows[i].NOK, rows[i].NFailed = nil, 0, 6
+	}
+	for name, draw := range map[string]func([]analyze.Summary, Options) (*Figure, error){"scaling": Scaling, "latency": Latency} {
+		fig, err := draw(rows, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(fig.Legend) > 0 {
+			t.Errorf("%s: legend %q for one series", name, fig.Legend)
+		}
+		if notes := strings.Join(fig.Notes, " "); !strings.Contains(notes, "failed") {
+			t.Errorf("%s: the notes do not tell of the failures: %s", name, notes)
+		}
+	}
+}
+
+// What is asked to tell the series apart is still named where there is one.
+func TestTheOnlySeriesIsNamed(t *testing.T) {
+	rows := matrixOf(servers()[:1], []int64{128, 512}, []int64{1}, 6)
+	for name, draw := range map[string]func([]analyze.Summary, Options) (*Figure, error){"scaling": Scaling, "latency": Latency} {
+		fig, err := draw(rows, Options{By: []string{"model_id"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(fig.Subtitle, rows[0].ModelID) {
+			t.Errorf("%s: subtitle %q without %s", name, fig.Subtitle, rows[0].ModelID)
+		}
+	}
+}
