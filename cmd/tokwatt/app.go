@@ -93,10 +93,7 @@ func (a *app) root() *cli.Command {
 		Name:                  "tokwatt",
 		Usage:                 "benchmark LLM inference, keep every sample, ask with SQL and pictures",
 		EnableShellCompletion: true,
-		ConfigureShellCompletionCommand: func(c *cli.Command) {
-			c.Hidden = false
-			c.Usage = "print a completion script: bash, zsh, fish or pwsh"
-		},
+		ConfigureShellCompletionCommand: a.completion,
 		HideHelpCommand: true,
 		Version:         toolVersion(),
 		Writer:          a.out,
@@ -140,7 +137,7 @@ func (a *app) noCommand(ctx context.Context, cmd *cli.Command) error {
 	case name == "help" && cmd.Args().Len() == 1:
 		return cli.ShowRootCommandHelp(cmd)
 	case name == "help":
-		return cmd.Run(ctx, []string{"tokwatt", cmd.Args().Get(1), "--help"})
+		return a.root().Run(ctx, []string{"tokwatt", cmd.Args().Get(1), "--help"})
 	}
 	return usagef("there is no command %q: did you mean %q? `tokwatt --help` lists them", name, cli.SuggestCommand(cmd.Commands, name))
 }

@@ -11,6 +11,32 @@ import (
 	"github.com/urfave/cli/v3"
 )
 
+// completion dresses the library's command that prints completion scripts.
+func (a *app) completion(c *cli.Command) {
+	c.Hidden = false
+	c.Usage = "print a completion script: bash, zsh, fish or pwsh"
+	c.Description = "bash: put `source <(tokwatt completion bash)` into ~/.bashrc; zsh alike."
+	i := slices.IndexFunc(c.Commands, func(s *cli.Command) bool { return s.Name == "bash" })
+	c.Commands[i].Action = func(context.Context, *cli.Command) error {
+		_, err := fmt.Fprint(a.out, bashScript)
+		return err
+	}
+	c.OnUsageError = onUsageError
+	c.Action = func(_ context.Context, cmd *cli.Command) error {
+		return usagef("completion needs a shell: bash, zsh, fish or pwsh, not %q", cmd.Args().First())
+	}
+}
+
+// bashScript completes in any bash from 3.2 on, which macOS has; the library's
+// own needs the package bash-completion.
+const bashScript = `_tokwatt() {
+  local cur="${COMP_WORDS[COMP_CWORD]}" words=("${COMP_WORDS[@]:0:COMP_CWORD}") IFS=$'\n'
+  case "$cur" in -*) words+=("$cur") ;; esac
+  COMPREPLY=($(compgen -W "$("${words[@]}" --generate-shell-completion 2>/dev/null)" -- "$cur"))
+}
+complete -o bashdefault -o default -F _tokwatt tokwatt
+`
+
 // complete prints what may stand where the cursor is: a flag where a dash was
 // typed, else a command, a kind of plot, or a session.
 func (a *app) complete(ctx context.Context, cmd *cli.Command) {

@@ -72,7 +72,7 @@ func label(c collect.Case) string {
 func outcome(b *collect.Batch) string {
 	failed := 0
 	for _, r := range b.Requests {
-		if r.Failure != nil {
+		if r.Failure != nil && r.Failure.Kind != collect.ErrCancelled {
 			failed++
 		}
 	}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestCompletion asks bash, with the script that the program prints.
+func TestCompletion(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("no bash on this machine")
+	}
+	db := fixture(t)
+	script := tokwatt(t, "", "completion", "bash").out
+	for typed, want := range map[string]string{
+		"pl":              "plot",
+		"plot ":           "latency scaling",
+		"collect --conc":  "--concurrency",
+		"show ":           "last 019bc119-0100 019bc119-eb60",
+		"show 019bc119-e": "019bc119-eb60",
+		"summary --perc":  "--percentiles",
+	} {
+		words := append([]string{"tokwatt"}, strings.Split(typed, " ")...)
+		ask := script + `tokwatt() { "$TOKWATT_TEST_BINARY" "$@"; }
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tokwatt; echo "${COMPREPLY[@]}"`
+		cmd := exec.Command(bash, append([]string{"--norc", "-c", ask, "bash"}, words...)...)
+		self := command(t.Context())
+		cmd.Env = append(self.Env, "TOKWATT_DB="+db, "TOKWATT_TEST_BINARY="+self.Path)
+		out, err := cmd.CombinedOutput()
+		if got := strings.Join(strings.Fields(string(out)), " "); err != nil || got != want {
+			t.Errorf("%q completes to %q, %v, want %q", typed, got, err, want)
+		}
+	}
+}
