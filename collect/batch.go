@@ -60,10 +60,8 @@ type inFlight struct {
 // dial opens the stream of one request; nil when it failed, which is then in
 // the request.
 func (t *targetRun) dial(w *watch, call Call, req *Request) *inFlight {
-	req.StartNS = t.clock.Now()
 	stream, err := t.engine.Open(w.ctx, call)
 	if err != nil {
-		req.EndNS = t.clock.Now()
 		req.Failure = w.failure(err, ErrConnect)
 		w.cancel(nil)
 		return nil
@@ -94,9 +92,8 @@ func release(clock *Clock, b *Batch, streams []*inFlight) {
 	b.EndNS = clock.Now()
 	load.stop(b)
 	for i, s := range streams {
-		if s == nil { // counts as dialled at the barrier, as a client without one would have
-			r := &b.Requests[i]
-			r.StartNS, r.EndNS = b.StartNS, b.StartNS+r.EndNS-r.StartNS
+		if s == nil { // it failed before the batch began, and takes no part in its times
+			b.Requests[i].StartNS, b.Requests[i].EndNS = b.StartNS, b.StartNS
 		}
 	}
 }

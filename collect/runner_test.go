@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -360,13 +361,14 @@ func TestShapes(t *testing.T) {
 }
 
 func TestValidateNamesEveryFault(t *testing.T) {
-	err := Spec{PP: []int64{0}, TG: []int64{1, -3}, Prompts: []string{"x"}, Concurrency: []int64{0}, Repeat: -1, Warmup: ptr(-1), Order: "odd"}.Validate()
-	for _, want := range []string{"exclude each other", "--pp 0", "--tg 1:", "--tg -3", "--concurrency 0", "--repeat", "--warmup", "--order odd"} {
+	err := Spec{PP: []int64{0}, TG: []int64{1, -3}, Prompts: []string{"x"}, Concurrency: []int64{0}, Repeat: -1, Warmup: ptr(-1), Order: "odd", Temperature: ptr(math.NaN())}.Validate()
+	for _, want := range []string{"exclude each other", "--pp 0", "--tg 1:", "--tg -3", "--concurrency 0", "--repeat", "--warmup", "--order odd", "--temperature"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no word of %q in: %v", want, err)
 		}
 	}
-	for _, s := range []Spec{{}, {PP: []int64{5}}} {
+	for _, s := range []Spec{{}, {PP: []int64{5}}, {PP: []int64{1 << 40}, TG: []int64{2}}, {PP: []int64{5}, TG: []int64{1 << 40}},
+		{PP: []int64{5}, TG: []int64{2}, Concurrency: []int64{1 << 40}}, {PP: []int64{5}, TG: []int64{2}, Repeat: 1 << 40}} {
 		if s.Validate() == nil {
 			t.Errorf("%+v is taken", s)
 		}

@@ -56,6 +56,14 @@ const (
 	DefaultPause        = time.Second
 )
 
+// What no bench needs more of: beyond it is a slip of the hand that would take
+// the memory first.
+const (
+	maxTokens      = 1 << 24
+	maxConcurrency = 1 << 16
+	maxRepeat      = 1 << 20
+)
+
 // Shape is the matrix point of a case, before a target is known.
 type Shape struct {
 	PP          int64  // 0: own prompt
@@ -78,27 +86,30 @@ func (s Spec) Validate() error {
 		bad("--pp needs --tg, the number of tokens to generate")
 	}
 	for _, pp := range s.PP {
-		if pp < 1 {
-			bad("--pp %d: must be at least 1", pp)
+		if pp < 1 || pp > maxTokens {
+			bad("--pp %d: must be from 1 to %d", pp, maxTokens)
 		}
 	}
 	for _, tg := range s.TG {
 		if tg == 1 {
 			bad("--tg 1: one token has no interval, so there is no generation rate; take at least 2")
-		} else if tg < 1 {
-			bad("--tg %d: must be at least 2", tg)
+		} else if tg < 1 || tg > maxTokens {
+			bad("--tg %d: must be from 2 to %d", tg, maxTokens)
 		}
 	}
 	for _, c := range s.Concurrency {
-		if c < 1 {
-			bad("--concurrency %d: must be at least 1", c)
+		if c < 1 || c > maxConcurrency {
+			bad("--concurrency %d: must be from 1 to %d", c, maxConcurrency)
 		}
 	}
-	if s.Repeat < 0 {
-		bad("--repeat %d: must be at least 1", s.Repeat)
+	if s.Repeat < 0 || s.Repeat > maxRepeat {
+		bad("--repeat %d: must be from 1 to %d", s.Repeat, maxRepeat)
 	}
-	if s.Warmup != nil && *s.Warmup < 0 {
-		bad("--warmup %d: must not be negative", *s.Warmup)
+	if s.Warmup != nil && (*s.Warmup < 0 || *s.Warmup > maxRepeat) {
+		bad("--warmup %d: must be from 0 to %d", *s.Warmup, maxRepeat)
+	}
+	if t := s.Temperature; t != nil && !(*t >= 0 && *t <= 100) {
+		bad("--temperature %g: must be from 0 to 100", *t)
 	}
 	switch s.Order {
 	case "", OrderInterleaved, OrderListed:

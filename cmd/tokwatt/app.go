@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/urfave/cli/v3"
 
@@ -72,6 +73,8 @@ func (a *app) report(ctx context.Context, err error) int {
 	var c *coded
 	var library cli.ExitCoder
 	switch {
+	case errors.Is(err, syscall.EPIPE):
+		return exitOK // the reader had seen enough
 	case errors.As(err, &c):
 		code = c.code
 	case ctx.Err() != nil:
@@ -79,8 +82,8 @@ func (a *app) report(ctx context.Context, err error) int {
 	case errors.As(err, &library):
 		code = exitUsage // the library's own: no such help topic or shell
 	}
-	if msg := err.Error(); msg != "" {
-		fmt.Fprintln(a.err, "tokwatt:", msg)
+	if msg := strings.TrimSpace(err.Error()); msg != "" {
+		fmt.Fprintln(a.err, "tokwatt:", harmless(msg))
 	}
 	return code
 }
@@ -90,15 +93,15 @@ func (a *app) root() *cli.Command {
 	cli.HelpPrinter = printHelp
 	cli.VersionPrinter = func(*cli.Command) { fmt.Fprintln(a.out, "tokwatt "+toolVersion()) }
 	cmd := &cli.Command{
-		Name:                  "tokwatt",
-		Usage:                 "benchmark LLM inference, keep every sample, ask with SQL and pictures",
-		EnableShellCompletion: true,
+		Name:                            "tokwatt",
+		Usage:                           "benchmark LLM inference, keep every sample, ask with SQL and pictures",
+		EnableShellCompletion:           true,
 		ConfigureShellCompletionCommand: a.completion,
-		HideHelpCommand: true,
-		Version:         toolVersion(),
-		Writer:          a.out,
-		ErrWriter:       a.err,
-		ExitErrHandler:  func(context.Context, *cli.Command, error) {},
+		HideHelpCommand:                 true,
+		Version:                         toolVersion(),
+		Writer:                          a.out,
+		ErrWriter:                       a.err,
+		ExitErrHandler:                  func(context.Context, *cli.Command, error) {},
 		Metadata: examples(
 			"tokwatt demo",
 			"tokwatt list",
@@ -137,9 +140,21 @@ func (a *app) noCommand(ctx context.Context, cmd *cli.Command) error {
 	case name == "help" && cmd.Args().Len() == 1:
 		return cli.ShowRootCommandHelp(cmd)
 	case name == "help":
-		return a.root().Run(ctx, []string{"tokwatt", cmd.Args().Get(1), "--help"})
+		name = cmd.Args().Get(1)
+		if cmd.Command(name) != nil {
+			return a.again(ctx, "tokwatt", name, "--help")
+		}
 	}
 	return usagef("there is no command %q: did you mean %q? `tokwatt --help` lists them", name, cli.SuggestCommand(cmd.Commands, name))
+}
+
+// again runs another command line in this process. It gets a context of its
+// own, since the library would take the command at hand for a parent.
+func (a *app) again(ctx context.Context, line ...string) error {
+	own, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	return a.root().Run(own, line)
 }
 
 // onUsageError turns the flag parser's complaint into a sentence with a hint.
@@ -212,6 +227,9 @@ func openStore(cmd *cli.Command) (*store.Store, error) {
 	path, err := storePath(cmd)
 	if err != nil {
 		return nil, err
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, &coded{exitStore, fmt.Errorf("%s is no file that could be a store: name another with --db", path)}
 	}
 	return store.Open(path, store.Options{}), nil
 }

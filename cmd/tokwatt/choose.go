@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,6 +28,9 @@ type choice struct {
 
 func newChoice(cmd *cli.Command) (choice, error) {
 	c := choice{engine: cmd.String("engine")}
+	if cmd.IsSet("url") && cmd.String("url") == "" {
+		return c, usagef("--url is empty: give the server's address, such as http://127.0.0.1:8080")
+	}
 	c.server = openai.Options{URL: cmd.String("url"), APIKeyEnv: cmd.String("api-key-env"), Tokenizer: cmd.String("tokenizer")}
 	if h := cmd.String("host"); h != "" || cmd.IsSet("port") {
 		if c.server.URL != "" {
@@ -47,6 +53,12 @@ func newChoice(cmd *cli.Command) (choice, error) {
 		if !ok {
 			return c, usagef("--header %s: must be NAME=VALUE", k)
 		}
+		if !token.MatchString(k) || strings.ContainsAny(v, "\r\n\x00") {
+			return c, usagef("--header %q: no header can be named or hold that", k)
+		}
+		if slices.Contains(ownHeaders, http.CanonicalHeaderKey(k)) {
+			return c, usagef("--header %s: tokwatt sets that itself", k)
+		}
 		if c.server.Headers == nil {
 			c.server.Headers = map[string]string{}
 		}
@@ -54,6 +66,13 @@ func newChoice(cmd *cli.Command) (choice, error) {
 	}
 	return c, c.check()
 }
+
+// token is what may name a header (RFC 9110), and ownHeaders are those that a
+// request can't do without.
+var (
+	token      = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+	ownHeaders = []string{"Host", "Content-Length", "Content-Type", "Transfer-Encoding", "Accept-Encoding", "Connection"}
+)
 
 func (c choice) check() error {
 	switch c.engine {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -136,13 +137,29 @@ func newPlan(cmd *cli.Command) (*plan, error) {
 func ownPrompts(cmd *cli.Command) ([]string, error) {
 	texts := cmd.StringSlice("prompt")
 	for _, f := range cmd.StringSlice("prompt-file") {
-		b, err := os.ReadFile(f)
+		b, err := readText(f)
 		if err != nil {
 			return nil, usagef("--prompt-file: %w", err)
 		}
-		texts = append(texts, string(b))
+		texts = append(texts, b)
 	}
 	return texts, nil
+}
+
+// maxText is the longest prompt that a file may hold.
+const maxText = 64 << 20
+
+func readText(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxText+1))
+	if err == nil && len(b) > maxText {
+		err = fmt.Errorf("%s holds over %d MiB", path, maxText>>20)
+	}
+	return string(b), err
 }
 
 // given is a pause: what the user said, where 0 means none.

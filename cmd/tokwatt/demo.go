@@ -30,7 +30,7 @@ a second demo adds a session there. It runs the commands that it prints.`,
 			dir := cmd.String("out")
 			for _, line := range demoLines(dir) {
 				fmt.Fprintf(a.out, "\n$ %s\n", strings.Join(line, " "))
-				if err := a.root().Run(ctx, line); err != nil {
+				if err := a.again(ctx, line...); err != nil {
 					return err
 				}
 			}

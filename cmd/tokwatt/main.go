@@ -8,11 +8,13 @@
 //	help.go     the help screens
 //	dataset.go  store → Parquet, kept beside the store
 //	table.go    tables for people
+//	output.go   stdout, and files of results
 //	progress.go progress of a run
 package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/signal"
@@ -23,7 +25,9 @@ import (
 
 func main() {
 	engine.RunIfWorker()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A reader that has seen enough ends neither a bench nor a cleaning up.
+	signal.Ignore(syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	// After the first signal the second one finds no handler and ends the
 	// process at once.
 	context.AfterFunc(ctx, stop)
@@ -32,7 +36,8 @@ func main() {
 
 // run is the program: it reads args and returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{in: stdin, out: stdout, err: stderr}
+	out := &checkedWriter{w: stdout, plain: isTerminal(stdout)}
+	a := &app{in: stdin, out: out, err: stderr}
 	err := a.root().Run(ctx, helpFirst(spread(args, "pp", "tg", "concurrency")))
-	return a.report(ctx, err)
+	return a.report(ctx, errors.Join(err, out.err))
 }

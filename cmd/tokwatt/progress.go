@@ -3,13 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
-	"golang.org/x/term"
 
 	"tokwatt/collect"
 )
@@ -30,7 +28,7 @@ type progress struct {
 
 func newProgress(w io.Writer) *progress {
 	p := &progress{w: w, start: time.Now()}
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if isTerminal(w) {
 		p.refresh = make(chan any)
 		p.bars = mpb.New(mpb.WithOutput(w), mpb.WithManualRefresh(p.refresh), mpb.WithWidth(20))
 	}
@@ -128,7 +126,7 @@ func (p *progress) draw() { p.refresh <- time.Now() }
 
 // say prints a line of its own.
 func (p *progress) say(format string, args ...any) {
-	line := fmt.Sprintf(format, args...)
+	line := harmless(fmt.Sprintf(format, args...))
 	if p.bars == nil {
 		fmt.Fprintln(p.w, line)
 		return

@@ -50,7 +50,7 @@ DESCRIBE runs lists the columns. runs leaves warm-ups out, requests does not.`,
 			if err != nil {
 				return err
 			}
-			return errors.Join(a.answer(ctx, db, sql, format, cmd.String("out")), done())
+			return errors.Join(a.answer(ctx, cmd, db, sql, format), done())
 		},
 	}
 }
@@ -103,9 +103,17 @@ func queryFormat(cmd *cli.Command) (string, error) {
 }
 
 // answer runs the statement and writes its result.
-func (a *app) answer(ctx context.Context, db *duck.DB, sql, format, out string) error {
+func (a *app) answer(ctx context.Context, cmd *cli.Command, db *duck.DB, sql, format string) error {
+	out := cmd.String("out")
 	if format == "parquet" {
-		return sqlError(db.WriteParquet(ctx, sql, out))
+		target, regular, err := outFile(cmd, out)
+		if err == nil && !regular {
+			err = usagef("--out %s: Parquet can only be written to a file", out)
+		}
+		if err != nil {
+			return err
+		}
+		return sqlError(db.WriteParquet(ctx, sql, target))
 	}
 	rows, err := db.Query(ctx, sql)
 	if err != nil {
@@ -115,7 +123,7 @@ func (a *app) answer(ctx context.Context, db *duck.DB, sql, format, out string) 
 	if out == "" {
 		return sqlError(writeRows(a.out, rows, format))
 	}
-	return whole(out, func(w io.Writer) error { return sqlError(writeRows(w, rows, format)) })
+	return writeOut(cmd, out, func(w io.Writer) error { return sqlError(writeRows(w, rows, format)) })
 }
 
 // sqlError marks a fault in the SQL as the caller's.
