@@ -104,16 +104,25 @@ func (d *derivation) lengths() {
 		d.flags.set(flagShortOutput, cs.TGWanted && *n < cs.TG)
 		d.flags.set(flagLongOutput, cs.TG > 0 && *n > cs.TG)
 	}
-	if pp := d.r.PPTokens; pp != nil {
+	if pp := d.promptAsked(); pp != nil {
 		got := d.row.PromptTokens
 		d.flags.set(flagPromptMismatch, got == nil && d.complete() || got != nil && *got != *pp)
 	}
 }
 
+// promptAsked is the length that the prompt was made to have; of a sized prompt
+// whose length could not be verified before, the length of the case.
+func (d *derivation) promptAsked() *int64 {
+	if d.r.PPTokens != nil {
+		return d.r.PPTokens
+	}
+	return d.c.Case.PP
+}
+
 // promptFits reports whether the prompt is near enough to the length asked
 // for: apart by at most 2 tokens or 1 %. Unknown lengths fit.
 func (d *derivation) promptFits() bool {
-	pp, got := d.r.PPTokens, d.row.PromptTokens
+	pp, got := d.promptAsked(), d.row.PromptTokens
 	if pp == nil || got == nil {
 		return true
 	}
