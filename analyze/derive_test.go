@@ -290,7 +290,9 @@ func TestDeriveCounts(t *testing.T) {
 		{name: "a long prompt off by 1 %", flags: []string{"prompt_mismatch"}, stats: "scp",
 			change: func(t *trial) { t.req.PPTokens, t.req.Report.PromptTokens = ptr(int64(4000)), ptr(int64(3960)) }},
 		{name: "a prompt that was not verified, and is off by more", flags: []string{"prompt_mismatch"},
-			change: func(t *trial) { t.req.PPTokens, t.cs.PP, t.req.Report.PromptTokens = nil, ptr(int64(64)), ptr(int64(80)) }},
+			change: func(t *trial) {
+				t.req.PPTokens, t.cs.PP, t.req.Report.PromptTokens = nil, ptr(int64(64)), ptr(int64(80))
+			}},
 		{name: "an own prompt has no length to miss", stats: "scp",
 			change: func(t *trial) { t.req.PPTokens, t.cs.PP = nil, nil }},
 		{name: "tokens, but nothing shown", status: analyze.StatusInvalid, flags: []string{"hidden_output"},

@@ -38,7 +38,7 @@ collect does without --url.`,
 			&cli.BoolFlag{Name: "shapes", Usage: "the synthetic models of the embedded engine instead"},
 			jsonFlag(),
 		},
-		Metadata: examples("tokwatt engines --shapes", "tokwatt engines --json"),
+		Metadata: examples("tokwatt engines --shapes", "tokwatt engines --shapes --json"),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if err := noArgs(cmd); err != nil {
 				return err
