@@ -20,11 +20,7 @@ func (t *targetRun) batch(ctx context.Context, p point, repeat int64, warmup boo
 		b.Requests[i] = Request{RequestID: t.requests, ConcurrentIndex: int64(i)}
 		calls[i] = t.call(p, &b.Requests[i])
 	}
-	limits := Limits{
-		Total: orDefault(t.spec.Timeout, DefaultTimeout),
-		First: orDefault(t.spec.FirstTimeout, DefaultFirstTimeout),
-		Stall: orDefault(t.spec.StallTimeout, DefaultStallTimeout),
-	}
+	limits := t.spec.Limits()
 	each(p.Concurrency, func(i int) {
 		streams[i] = t.dial(newWatch(ctx, limits), calls[i], &b.Requests[i])
 	})

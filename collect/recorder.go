@@ -18,6 +18,17 @@ type Limits struct {
 	Stall time.Duration // between two outputs
 }
 
+// Answer is how long the answer to a request of one token may take, and no
+// longer than most; 0 where neither bounds it.
+func (l Limits) Answer(most time.Duration) time.Duration {
+	for _, d := range []time.Duration{l.First, l.Total} {
+		if d > 0 && (most <= 0 || d < most) {
+			most = d
+		}
+	}
+	return max(most, 0)
+}
+
 // errors that a watchdog cancels a request with
 var (
 	errTimeout = errors.New("the whole request took too long")

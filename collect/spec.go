@@ -182,6 +182,16 @@ func (s Spec) warmup() int {
 	return *s.Warmup
 }
 
+// Limits bound each request. What a driver asks beside the measured requests
+// may take no longer either.
+func (s Spec) Limits() Limits {
+	return Limits{
+		Total: orDefault(s.Timeout, DefaultTimeout),
+		First: orDefault(s.FirstTimeout, DefaultFirstTimeout),
+		Stall: orDefault(s.StallTimeout, DefaultStallTimeout),
+	}
+}
+
 // orDefault is d, or def where d is not set; negative means none.
 func orDefault(d, def time.Duration) time.Duration {
 	if d == 0 {

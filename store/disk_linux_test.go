@@ -16,6 +16,9 @@ import (
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatalf("no tmpfs: %v", err)
+		}
 		t.Skipf("needs to mount a small tmpfs, which takes root: %v", err)
 	}
 	t.Cleanup(func() { syscall.Unmount(dir, 0) })

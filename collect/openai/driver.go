@@ -40,6 +40,8 @@ func (d Driver) Targets(ctx context.Context, spec collect.Spec) iter.Seq2[collec
 			yield(nil, err)
 			return
 		}
+		limits := spec.Limits()
+		srv.client.Timeout = limits.Answer(controlTimeout)
 		ban, err := endTokens(d.Options.Tokenizer)
 		if err != nil {
 			yield(nil, err)
@@ -55,7 +57,7 @@ func (d Driver) Targets(ctx context.Context, spec collect.Spec) iter.Seq2[collec
 			models = []string{only}
 		}
 		for _, m := range models {
-			t := &Target{srv: srv, asked: m, wish: wishes{
+			t := &Target{srv: srv, asked: m, limits: limits, wish: wishes{
 				temperature: spec.Temperature, seed: spec.Seed, stream: !spec.NoStream, ban: ban}}
 			if !yield(t, nil) {
 				return

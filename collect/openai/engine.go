@@ -17,6 +17,7 @@ type engine struct {
 	url     *url.URL // where requests go, behind all redirects that are known
 	dialect dialect
 	send    wishes // what the server takes
+	limits  collect.Limits
 }
 
 var (
@@ -92,7 +93,23 @@ func (s *server) post(u *url.URL, streamed bool, body []byte) ([]byte, error) {
 }
 
 // Count asks for one token and returns the server's own count of the prompt.
+// It takes as long as a prompt of that length may, and no longer: then the
+// error is a *collect.Failure of kind stall.
 func (e *engine) Count(ctx context.Context, p collect.Prompt) (collect.Counted, error) {
+	limit := e.limits.Answer(0)
+	if limit == 0 {
+		return e.count(ctx, p)
+	}
+	short, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	c, err := e.count(short, p)
+	if err != nil && short.Err() != nil && ctx.Err() == nil {
+		err = collect.Failf(collect.ErrStall, "no answer to a request of one token within %v", limit)
+	}
+	return c, err
+}
+
+func (e *engine) count(ctx context.Context, p collect.Prompt) (collect.Counted, error) {
 	s, err := e.Open(ctx, collect.Call{Prompt: p, MaxTokens: 1, Streams: 1})
 	if err != nil {
 		return collect.Counted{}, err

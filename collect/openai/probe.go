@@ -91,7 +91,7 @@ func (e *engine) ask(ctx context.Context, w wishes) (probed, error) {
 	if err != nil {
 		return probed{}, nil
 	}
-	short, cancel := context.WithTimeout(ctx, probeTimeout)
+	short, cancel := context.WithTimeout(ctx, e.limits.Answer(probeTimeout))
 	defer cancel()
 	s, err := e.open(short, w.stream, body)
 	if err != nil {

@@ -9,9 +9,10 @@ import (
 
 // Target is one model of a server.
 type Target struct {
-	srv   *server
-	asked string
-	wish  wishes
+	srv    *server
+	asked  string
+	wish   wishes
+	limits collect.Limits
 
 	described bool
 	info      collect.TargetInfo
@@ -70,7 +71,7 @@ func (t *Target) Open(ctx context.Context, clock *collect.Clock) (collect.Engine
 	if _, err := t.Describe(ctx); err != nil {
 		return nil, err
 	}
-	e := &engine{srv: t.srv, clock: clock, model: t.served, url: t.srv.at("/chat/completions"), dialect: t.dialect, send: t.wish}
+	e := &engine{srv: t.srv, clock: clock, model: t.served, url: t.srv.at("/chat/completions"), dialect: t.dialect, send: t.wish, limits: t.limits}
 	seen, err := e.probe(ctx)
 	if err != nil {
 		return nil, err

@@ -34,6 +34,7 @@ type Sizer struct {
 	fresh *openings // what prompts open with where nobody may have seen them
 
 	ready   bool
+	silent  error   // the engine did not answer in time
 	system  bool    // the nonce goes into a system message
 	base    float64 // tokens of a prompt of no atoms, by the line's fit
 	slope   float64 // tokens an atom
@@ -168,7 +169,22 @@ const tries = 8
 
 // Size finds the number of atoms that makes exactly pp tokens and verifies it
 // with the engine.
+//
+// An engine that does not answer in time is asked no more: each further length
+// would cost as long, and fail alike.
 func (s *Sizer) Size(ctx context.Context, pp int64) error {
+	if s.silent != nil {
+		return s.silent
+	}
+	err := s.find(ctx, pp)
+	var f *collect.Failure
+	if errors.As(err, &f) && (f.Kind == collect.ErrStall || f.Kind == collect.ErrTimeout) {
+		s.silent = err
+	}
+	return err
+}
+
+func (s *Sizer) find(ctx context.Context, pp int64) error {
 	if err := s.fit(ctx); err != nil {
 		return err
 	}
