@@ -184,3 +184,25 @@ func TestOpeningsStartWithAWordOfTheirOwn(t *testing.T) {
 		last[w[0]] = i
 	}
 }
+
+// TestSilentEngine: an engine that did not answer in time is not asked again
+// for each further length.
+func TestSilentEngine(t *testing.T) {
+	calls := 0
+	s := New(func(context.Context, collect.Prompt) (collect.Counted, error) {
+		calls++
+		return collect.Counted{}, collect.Failf(collect.ErrStall, "no answer")
+	}, Options{Fresh: true})
+	for _, pp := range []int64{64, 128, 256} {
+		var f *collect.Failure
+		if err := s.Size(t.Context(), pp); !errors.As(err, &f) || f.Kind != collect.ErrStall {
+			t.Errorf("%d: %v", pp, err)
+		}
+		if p, n := s.Build(pp); n != nil || len(strings.Fields(p.User)) < int(pp) {
+			t.Errorf("%d: no prompt to measure with", pp)
+		}
+	}
+	if calls != 1 {
+		t.Errorf("asked %d times", calls)
+	}
+}
