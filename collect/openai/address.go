@@ -58,7 +58,9 @@ func newServer(o Options) (*server, error) {
 	// A kept connection would block a single-threaded server for the streams
 	// that are measured.
 	tr := &http.Transport{DisableKeepAlives: true, DialContext: s.dialFor("http"), DialTLSContext: s.dialFor("https")}
-	s.client = &http.Client{Transport: tr, Timeout: controlTimeout}
+	tr.MaxResponseHeaderBytes = maxHead
+	// get follows redirects itself, so that no key goes astray.
+	s.client = &http.Client{Transport: tr, Timeout: controlTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return s, nil
 }
 
@@ -115,23 +117,43 @@ type reply struct {
 	status int
 	header http.Header
 	body   []byte
-	url    *url.URL // after redirects
+	url    *url.URL // that gave it, after redirects
 }
 
-// get asks; any answer of HTTP is an answer, whatever its status. The error
-// is a *collect.Failure or the context's.
+// get asks, and follows redirects as far as they lead; any answer of HTTP is
+// an answer, whatever its status. The error is a *collect.Failure or the
+// context's.
 func (s *server) get(ctx context.Context, u *url.URL) (reply, error) {
+	r, err := s.getOnce(ctx, u)
+	for hop := 0; err == nil && hop < maxHops; hop++ {
+		to := redirect(r.header, r.status, r.url)
+		if to == nil {
+			break
+		}
+		next, bad := s.getOnce(ctx, to)
+		if bad != nil {
+			break // the redirect is the answer
+		}
+		r = next
+	}
+	if ctx.Err() != nil {
+		return reply{}, ctx.Err()
+	}
+	return r, err
+}
+
+func (s *server) getOnce(ctx context.Context, u *url.URL) (reply, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return reply{}, collect.Failf(collect.ErrProtocol, "%s is no address", u.Redacted())
 	}
-	req.Header = s.header.Clone()
+	req.Header = s.headerFor(u)
 	resp, err := s.client.Do(req)
 	if err != nil {
-		return reply{}, s.unreachable(ctx, err)
+		return reply{}, s.unreachable(ctx, u, err)
 	}
 	defer resp.Body.Close()
 	// A body that breaks off is as good as an empty one: the server is alive.
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, bodyLimit))
-	return reply{resp.StatusCode, resp.Header, body, resp.Request.URL}, nil
+	return reply{resp.StatusCode, resp.Header, body, u}, nil
 }

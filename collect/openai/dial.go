@@ -19,14 +19,10 @@ const dialTimeout = 30 * time.Second
 // dial opens a connection to the host of u, the TLS handshake included. The
 // error is a *collect.Failure or the context's.
 func (s *server) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
 	d := net.Dialer{Timeout: dialTimeout}
-	conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+	conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port(u)))
 	if err != nil {
-		return nil, s.unreachable(ctx, err)
+		return nil, s.unreachable(ctx, u, err)
 	}
 	if u.Scheme != "https" {
 		return conn, nil
@@ -53,8 +49,8 @@ func (s *server) dialFor(scheme string) func(ctx context.Context, network, addr 
 	}
 }
 
-// unreachable says why there is no connection.
-func (s *server) unreachable(ctx context.Context, err error) error {
+// unreachable says why there is no connection to u.
+func (s *server) unreachable(ctx context.Context, u *url.URL, err error) error {
 	var f *collect.Failure
 	switch {
 	case ctx.Err() != nil:
@@ -62,7 +58,7 @@ func (s *server) unreachable(ctx context.Context, err error) error {
 	case errors.As(err, &f):
 		return f
 	}
-	return collect.Failf(collect.ErrConnect, "no connection to %s: %s", s.base.Host, reason(err))
+	return collect.Failf(collect.ErrConnect, "no connection to %s: %s", u.Host, reason(err))
 }
 
 // reason is the innermost cause that means something to a user.

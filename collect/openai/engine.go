@@ -55,6 +55,9 @@ func (e *engine) Open(ctx context.Context, call collect.Call) (collect.Stream, e
 
 func (e *engine) open(ctx context.Context, streamed bool, body []byte) (*stream, error) {
 	conn, err := e.srv.dial(ctx, e.url)
+	if err != nil && ctx.Err() == nil && !sameOrigin(e.url, e.srv.base) {
+		return nil, astray(e.url, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -74,10 +77,7 @@ func (s *server) post(u *url.URL, streamed bool, body []byte) ([]byte, error) {
 	if err != nil {
 		return nil, collect.Failf(collect.ErrProtocol, "%s is no address", u.Redacted())
 	}
-	req.Header = s.header.Clone()
-	if u.Host != s.base.Host {
-		req.Header = http.Header{"User-Agent": s.header["User-Agent"]} // keys are not for other hosts
-	}
+	req.Header = s.headerFor(u)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
 	if streamed {

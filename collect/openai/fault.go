@@ -3,7 +3,6 @@ package openai
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"path"
 	"regexp"
@@ -18,23 +17,6 @@ import (
 
 // maxReason is how much of a server's words an error carries, in code points.
 const maxReason = 300
-
-// refusal makes a failure of an answer with a status that is none of success.
-func refusal(resp *http.Response, body io.Reader) error {
-	raw, _ := io.ReadAll(io.LimitReader(body, 1<<20)) // as much as came
-	code := int64(resp.StatusCode)
-	f := collect.Failf(collect.ErrHTTP, "the server answered %d", code)
-	f.HTTPStatus = &code
-	if to := resp.Header.Get("Location"); to != "" && code < 400 {
-		f.Message = fmt.Sprintf("the server answered %d and sends to %s, which a POST may not follow: give that address with --url", code, oneLine(to))
-		return f
-	}
-	if why := reasonOf(raw); why != "" {
-		f.Message += ": " + why
-	}
-	f.RetryAfter = retryAfter(resp.Header)
-	return f
-}
 
 func reasonOf(raw []byte) string {
 	if why := errorText(raw); why != "" {

@@ -3,6 +3,7 @@ package openai
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -32,7 +33,7 @@ func TestRefusal(t *testing.T) {
 		{strings.Repeat("é", 1000), strings.Repeat("é", 299) + "…"},
 	} {
 		resp := &http.Response{StatusCode: 500, Header: http.Header{}}
-		err := refusal(resp, strings.NewReader(c.body))
+		err := atHome().refusal(resp, []byte(c.body))
 		f := collect.AsFailure(err, "none")
 		want := "the server answered 500"
 		if c.want != "" {
@@ -46,7 +47,7 @@ func TestRefusal(t *testing.T) {
 
 func TestRefusedRedirect(t *testing.T) {
 	resp := &http.Response{StatusCode: 301, Header: http.Header{"Location": {"https://h/v1/chat/completions"}}}
-	f := collect.AsFailure(refusal(resp, strings.NewReader("")), "none")
+	f := collect.AsFailure(atHome().refusal(resp, nil), "none")
 	if f.Kind != collect.ErrHTTP || !strings.Contains(f.Message, "https://h/") || !strings.Contains(f.Message, "--url") {
 		t.Errorf("%v", f)
 	}
@@ -66,4 +67,10 @@ func TestRetryAfter(t *testing.T) {
 			t.Errorf("%q gives %s, want %s", c.after, got, c.want)
 		}
 	}
+}
+
+// atHome is a stream that no redirect has moved.
+func atHome() *stream {
+	u := &url.URL{Scheme: "http", Host: "h"}
+	return &stream{engine: &engine{srv: &server{base: u}}, url: u}
 }

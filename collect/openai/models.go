@@ -28,7 +28,8 @@ type listing struct {
 // list asks for the models. Whatever comes back over HTTP means that the
 // server is alive: not every server has the path, and mlx_lm.server answers
 // with an empty body where it has no hub cache. A redirect moves the base, so
-// that no timed request has to follow it.
+// that no timed request has to follow it, but only within the origin that the
+// user named.
 func (s *server) list(ctx context.Context) (listing, error) {
 	r, err := s.get(ctx, s.at("/models"))
 	if err != nil {
@@ -49,8 +50,8 @@ func (s *server) list(ctx context.Context) (listing, error) {
 			l.models = append(l.models, m)
 		}
 	}
-	if p, ok := strings.CutSuffix(r.url.Path, "/models"); ok && len(l.models) > 0 && r.url.Host == s.base.Host {
-		s.base.Scheme, s.base.Path = r.url.Scheme, p
+	if p, ok := strings.CutSuffix(r.url.Path, "/models"); ok && len(l.models) > 0 && sameOrigin(r.url, s.base) {
+		s.base.Path = p
 	}
 	return l, nil
 }

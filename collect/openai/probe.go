@@ -102,7 +102,9 @@ func (e *engine) ask(ctx context.Context, w wishes) (probed, error) {
 	if err != nil {
 		return probed{}, ctx.Err()
 	}
-	e.url = s.url
+	if resp.StatusCode < 300 || resp.StatusCode > 399 {
+		e.url = s.url
+	}
 	// The end is waited for, so that the probe does not run on beside a
 	// measured request, but not for ever.
 	stop := time.AfterFunc(probeEnd, cancel)

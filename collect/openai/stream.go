@@ -24,8 +24,8 @@ import (
 // mark was seen. Some servers keep the connection open.
 const endGrace = 500 * time.Millisecond
 
-// maxHops bounds the redirects of one request.
-const maxHops = 5
+// maxHead bounds the head of an answer in bytes.
+const maxHead = 1 << 20
 
 // stream is one request on its own connection.
 type stream struct {
@@ -37,6 +37,7 @@ type stream struct {
 	wire     []byte // the whole request
 	fellows  bool   // other streams run beside this one
 	stamps   *collect.StampedReader
+	hops     int // redirects that were followed
 
 	mu     sync.Mutex // guards what Close may meet while Arrivals runs
 	conn   net.Conn
@@ -116,7 +117,7 @@ func (s *stream) exchange(a *answer) error {
 // returns the head of the answer. A redirect that can't be followed is an
 // answer.
 func (s *stream) answered() (*http.Response, error) {
-	for hop := 0; ; hop++ {
+	for {
 		resp, err := s.roundTrip()
 		if err != nil {
 			return nil, err
@@ -124,10 +125,11 @@ func (s *stream) answered() (*http.Response, error) {
 		if code := resp.StatusCode; code != http.StatusTemporaryRedirect && code != http.StatusPermanentRedirect {
 			return resp, nil
 		}
-		to, err := resp.Location()
-		if err != nil || hop == maxHops {
+		to := leads(resp.Header, s.url)
+		if to == nil || s.hops == maxHops {
 			return resp, nil
 		}
+		s.hops++
 		if err := s.follow(to); err != nil {
 			return nil, err
 		}
@@ -157,6 +159,9 @@ func (s *stream) roundTrip() (*http.Response, error) {
 // follow moves the stream to another address: the request goes there whole.
 func (s *stream) follow(to *url.URL) error {
 	conn, err := s.engine.srv.dial(s.ctx, to)
+	if err != nil && s.ctx.Err() == nil {
+		err = astray(to, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -184,7 +189,8 @@ func (s *stream) read(resp *http.Response, a *answer) error {
 		return err
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return refusal(resp, body)
+		raw, _ := io.ReadAll(io.LimitReader(body, 1<<20)) // as much as came
+		return s.refusal(resp, raw)
 	}
 	if mediaType(resp) == "text/html" {
 		return collect.Failf(collect.ErrProtocol, "the answer is a page of type text/html, not of an API: %s", snippet(body))
