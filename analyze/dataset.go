@@ -1,7 +1,9 @@
 package analyze
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,9 +23,12 @@ func SessionsIn(root string) ([]string, error) {
 	return ids, nil
 }
 
-// RemoveSession takes a session's files out of a dataset. Table sessions goes
-// last, so that a removal cut short is seen and done again.
+// RemoveSession takes a session's files out of a dataset, the manifest first:
+// without it the session is not whole, should the removal be cut short.
 func RemoveSession(root, id string) error {
+	if err := os.Remove(manifestPath(root, id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("session %s not removed: %w", id, err)
+	}
 	tables := Tables()
 	for i := len(tables) - 1; i >= 0; i-- {
 		files, err := sessionFiles(root, tables[i].Name, id)

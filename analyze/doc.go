@@ -9,7 +9,9 @@
 //     (derive.go names the file of each rule; rows.go has the row types).
 //  2. [Export] writes the rows of a session as Parquet (export.go, chunks.go,
 //     parquet.go), all its files or none (files.go), into the partition of its
-//     host and day (partition.go).
+//     host and day (partition.go), with a [Manifest] that tells whether they
+//     are still what was written (manifest.go); [CheckDataset] reads a whole
+//     dataset through (check.go).
 //  3. The columns are declared once, in tables.go and tables_runs.go, with what
 //     schema.go offers; schema, writer and documentation follow from that.
 //     [Tables] shows them, [Metrics] says what the figures among them mean.

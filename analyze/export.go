@@ -15,6 +15,14 @@ type ExportOptions struct {
 	// Sync waits until the files are on the disk, as an archive should; a
 	// dataset that can be made again need not.
 	Sync bool
+	// Records is the caller's count of the session's records: it grows with
+	// each that is stored. It goes into the manifest, which so tells whether
+	// the session went on since.
+	Records int64
+	// Dead says that the process that measured the session is gone. A session
+	// without an end was then interrupted, though nobody knows when; else it
+	// still runs, and has no status.
+	Dead bool
 }
 
 // Exported says what an export wrote.
@@ -37,7 +45,7 @@ const maxErrors = 20
 //
 //	ROOT/table=T/host=H/date=D/SESSION.parquet
 //
-// for each of the [Tables]. host (escaped as Hive does) and date, the start of
+// for each of the [Tables], and a [Manifest] of them. host (escaped as Hive does) and date, the start of
 // the session in UTC, are columns of every table, but stand in the path alone.
 // The session's record comes first; the others as they were recorded, a case
 // and a target before the batches that belong to them.
@@ -90,6 +98,9 @@ func (x *exporter) run(ctx context.Context, recs iter.Seq2[collect.Record, error
 	if x.tables == nil {
 		return errNoSession
 	}
+	if x.session.Status == "" && x.opts.Dead {
+		x.session.Status = string(collect.StatusInterrupted)
+	}
 	if err := x.tables.sessions.add(x.session); err != nil {
 		return err
 	}
@@ -97,7 +108,8 @@ func (x *exporter) run(ctx context.Context, recs iter.Seq2[collect.Record, error
 		return err
 	}
 	x.done.Rows = x.tables.rows()
-	return x.files.publish(x.opts.Sync)
+	m := &Manifest{SessionID: x.done.SessionID, Schema: SchemaVersion, Formula: FormulaVersion, Records: x.opts.Records}
+	return x.files.publish(m, x.done.Rows, x.opts.Sync)
 }
 
 // abandon leaves no trace of an export that failed.

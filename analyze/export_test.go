@@ -28,14 +28,16 @@ func export(t *testing.T, recs iter.Seq2[collect.Record, error], root string) an
 	return done
 }
 
-// files lists what is below root, temporary files too.
+// files lists what is below root, temporary files too, but for manifests.
 func files(t *testing.T, root string) []string {
 	t.Helper()
 	var out []string
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			rel, _ := filepath.Rel(root, path)
-			out = append(out, rel)
+			if dir, name := filepath.Split(rel); dir != ".sessions/" || filepath.Ext(name) != ".json" {
+				out = append(out, rel)
+			}
 		}
 		return err
 	})

@@ -16,7 +16,7 @@ type SessionRow struct {
 	SessionID   string
 	StartedAt   time.Time
 	EndedAt     time.Time // zero while the session runs, or where its process died
-	Status      string    // of collect.SessionStatus; empty as EndedAt
+	Status      string    // of collect.SessionStatus; empty while it runs
 	HWChip      string
 	HWModel     string
 	CPUCores    *int64

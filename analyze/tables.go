@@ -15,7 +15,7 @@ func sessionColumns() []column[SessionRow] {
 		sessionID(func(r *row) string { return r.SessionID }),
 		wall("started_at", "start of the first segment, UTC", func(r *row) time.Time { return r.StartedAt }),
 		wall("ended_at", "NULL while the session runs, or where its process died", func(r *row) time.Time { return r.EndedAt }),
-		text("status", "complete, interrupted, failed (nothing was measured); NULL as ended_at", func(r *row) string { return r.Status }),
+		text("status", "complete, interrupted, failed (nothing was measured); interrupted too where its process died; NULL while it runs", func(r *row) string { return r.Status }),
 		text("hw_chip", "chip or CPU model", func(r *row) string { return r.HWChip }),
 		text("hw_model", "model of the machine", func(r *row) string { return r.HWModel }),
 		optInt64("cpu_cores", "", func(r *row) *int64 { return r.CPUCores }),
