@@ -5,13 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 
 	"tokwatt/collect"
 )
 
 // answer turns events into arrivals and gathers the report. It keeps no text.
 type answer struct {
-	streamed bool // a stream was asked for
+	streamed bool  // a stream was asked for
+	tokens   int64 // max_tokens of the request
 	emit     func(collect.Arrival) bool
 	stopped  bool // emit wants no more
 
@@ -21,7 +23,8 @@ type answer struct {
 	finish  string
 	unclean bool
 	deltas  bool // output came as deltas, so a message is a repetition
-	events  int
+	events  int64
+	outputs int64 // events that brought output
 	totals  totals
 	stats   stats
 	at      int64 // newest arrival
@@ -58,6 +61,25 @@ func (a *answer) event(ev event) error {
 	a.events++
 	a.at = ev.at
 	a.chunk(c, len(ev.data), ev.at)
+	return a.excess()
+}
+
+// What a server may send: no token comes in more pieces than it has bytes, and
+// the longest tokens have about 64. What is over that is a server that does
+// not stop, and each event costs memory. Events without output, as pings and
+// prefill progress, are no more than a few a second.
+const (
+	eventsPerToken = 64
+	freeOutputs    = 1000
+	freeEvents     = 1 << 16
+)
+
+// excess is the failure of a server that sends without end.
+func (a *answer) excess() error {
+	most := eventsPerToken * min(a.tokens, math.MaxInt64/(2*eventsPerToken))
+	if a.outputs > most+freeOutputs || a.events > most+freeEvents {
+		return collect.Failf(collect.ErrProtocol, "the server does not stop: it sent over %d events for %d tokens asked", a.events-1, a.tokens)
+	}
 	return nil
 }
 
@@ -79,7 +101,7 @@ func (a *answer) chunk(c *chunk, size int, at int64) {
 	repeated := false
 	if ch := c.first(); ch != nil {
 		if r := ch.FinishReason; r != nil && *r != "" {
-			a.finish = *r
+			a.finish = clip(*r, maxReason)
 		}
 		said, repeated = a.said(ch)
 	}
@@ -148,6 +170,9 @@ func (a *answer) output(base collect.Arrival, s *said, n *counts) bool {
 		a.send(out)
 	}
 	a.deltas = a.deltas || any && !a.whole
+	if any {
+		a.outputs++
+	}
 	return any
 }
 

@@ -49,7 +49,7 @@ func (e *engine) Open(ctx context.Context, call collect.Call) (collect.Stream, e
 	if err != nil {
 		return nil, err
 	}
-	s.fellows = call.Streams > 1
+	s.fellows, s.tokens = call.Streams > 1, call.MaxTokens
 	return s, nil
 }
 

@@ -54,15 +54,19 @@ type stats struct {
 	timings json.RawMessage
 }
 
-// maxCounts bounds the usage objects that are kept of one answer.
-const maxCounts = 16
+// What is kept of one answer: usage objects, and the bytes of each statistics
+// object. A larger one is no statistics, and is not read.
+const (
+	maxCounts     = 16
+	maxStatistics = 64 << 10
+)
 
 // take keeps the statistics of a chunk. Of running totals, which a server may
 // send with every chunk, only the newest is kept, unless it leaves out what
 // an older one told.
 func (s *stats) take(c *chunk, n *counts) {
 	if c.Model != "" {
-		s.model = c.Model
+		s.model = clip(c.Model, maxReason)
 	}
 	if isObject(c.Timings) {
 		s.timings = c.Timings
@@ -93,7 +97,9 @@ func (n *counts) covers(old *counts) bool {
 	return true
 }
 
-func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
+func isObject(raw json.RawMessage) bool {
+	return len(raw) > 0 && len(raw) <= maxStatistics && raw[0] == '{'
+}
 
 // report reads what was kept.
 func (s *stats) report() collect.Report {

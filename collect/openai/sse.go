@@ -69,7 +69,9 @@ func (d *decoder) next() (event, error) {
 			}
 			return event{data: line, at: at, bare: true}, nil
 		}
-		d.field(line, at)
+		if err := d.field(line, at); err != nil {
+			return event{}, err
+		}
 	}
 }
 
@@ -92,13 +94,18 @@ func bare(line []byte) bool {
 	return false
 }
 
-func (d *decoder) field(line []byte, at int64) {
+// field takes one line of an event. All data lines of an event together are
+// bounded as one line is.
+func (d *decoder) field(line []byte, at int64) error {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	if len(value) > 0 && value[0] == ' ' {
 		value = value[1:]
 	}
 	switch string(name) {
 	case "data":
+		if len(d.data)+len(value) > collect.MaxLine {
+			return collect.Failf(collect.ErrProtocol, "an event of over %d MiB", collect.MaxLine>>20)
+		}
 		if d.lots > 0 {
 			d.data = append(d.data, '\n')
 		}
@@ -113,6 +120,7 @@ func (d *decoder) field(line []byte, at int64) {
 			d.junk = plain(line[:min(len(line), 1<<10)])
 		}
 	}
+	return nil
 }
 
 func (d *decoder) event(tail bool) event {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -32,6 +33,7 @@ type stream struct {
 	engine   *engine
 	ctx      context.Context
 	streamed bool
+	tokens   int64 // max_tokens of the request
 	url      *url.URL
 	body     []byte // for a redirect
 	wire     []byte // the whole request
@@ -85,7 +87,7 @@ func (s *stream) Close() error {
 // Arrivals writes the request and yields what comes back, the report last.
 func (s *stream) Arrivals() iter.Seq2[collect.Arrival, error] {
 	return func(yield func(collect.Arrival, error) bool) {
-		a := &answer{streamed: s.streamed, emit: func(x collect.Arrival) bool { return yield(x, nil) }}
+		a := &answer{streamed: s.streamed, tokens: s.tokens, emit: func(x collect.Arrival) bool { return yield(x, nil) }}
 		err := s.exchange(a)
 		if a.stopped || !yield(a.last(), nil) {
 			return
@@ -142,15 +144,19 @@ func (s *stream) roundTrip() (*http.Response, error) {
 	// the write fails, and the answer says why.
 	_, writeErr := s.conn.Write(s.wire)
 	s.stamps = collect.NewStampedReader(s.engine.clock, s.conn)
-	br := bufio.NewReaderSize(yielding{s.stamps, s.fellows}, 4<<10)
+	head := &io.LimitedReader{R: yielding{s.stamps, s.fellows}, N: maxHead}
+	br := bufio.NewReaderSize(head, 4<<10)
 	for {
 		resp, err := http.ReadResponse(br, &http.Request{Method: http.MethodPost, URL: s.url})
 		switch {
 		case err != nil && writeErr != nil:
 			return nil, broken(writeErr, "before the request was sent")
+		case err != nil && head.N <= 0:
+			return nil, collect.Failf(collect.ErrProtocol, "the head of the answer is over %d KiB long", maxHead>>10)
 		case err != nil:
 			return nil, broken(err, "before an answer came")
 		case resp.StatusCode >= 200 || resp.StatusCode == http.StatusSwitchingProtocols:
+			head.N = math.MaxInt64 // a body is bounded by its lines
 			return resp, nil
 		}
 	}
