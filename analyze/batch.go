@@ -129,7 +129,7 @@ func plus(sum *float64, n *int64) *float64 {
 // arrived in (a, b], a = the latest first output and b = the earliest last
 // output of the streams, over b − a. The interval is open at a, because a
 // token that arrives at a was made before it. A chunk weighs its own tokens
-// where they are known, else an equal share of its request's. NULL where the
+// where they are known (addUp), else an equal share of its request's. NULL where the
 // streams never all decoded at once, or one of them failed.
 func aggSteady(c *Context, ds []derivation) *float64 {
 	if int64(len(ds)) != c.Case.Concurrency {
@@ -163,7 +163,7 @@ func (d *derivation) tokensWithin(a, b float64) float64 {
 		t := float64(d.r.StartNS) + float64(ch.T)
 		switch {
 		case !ch.Kind.Output() || t <= a || t > b:
-		case ch.Tokens >= 0:
+		case d.out.weighed:
 			sum += float64(ch.Tokens)
 		default:
 			sum += share

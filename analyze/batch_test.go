@@ -76,8 +76,77 @@ func TestSteadyRateWeighsChunksByTheirTokens(t *testing.T) {
 	b.Requests[0].Chunks[1].Tokens = 10 // the first, at the open end
 	b.Requests[0].Chunks[2].Tokens = 5
 	b.Requests[0].Chunks[3].Tokens = 0 // counted with its neighbour
+	b.Requests[0].Report.CompletionTokens = ptr(int64(37))
 	row := deriveBatch(tr, b, nil)
 	near(t, "agg_steady_tps", row.AggSteadyTPS, 27/0.48)
+}
+
+// TestTotalsThatDoNotRunUp: servers send all sorts of counts with their chunks.
+// Those that do not add up to the count of the whole answer are used nowhere:
+// decode_tps is NULL and every chunk weighs the same.
+func TestTotalsThatDoNotRunUp(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		tokens func(i, n int) int32 // of chunk i of n, as they come from running totals
+		total  int64
+		decode any // tok/s
+		steady float64
+	}{
+		{"one each", func(int, int) int32 { return 1 }, 25, 50.0, 50},
+		{"four each", func(int, int) int32 { return 4 }, 100, 200.0, 200},
+		{"the end token is counted too", func(int, int) int32 { return 1 }, 26, 25 / 0.48, 50},
+		{"the final count with each", func(i, n int) int32 {
+			if i == 0 {
+				return 25
+			}
+			return 0
+		}, 25, nil, 50},
+		{"1 with each", func(i, n int) int32 {
+			if i == 0 {
+				return 1
+			}
+			return 0
+		}, 25, nil, 50},
+		{"begins anew", func(i, n int) int32 {
+			if i < n/2 {
+				return 1
+			}
+			return collect.TokensUnknown
+		}, 25, nil, 50},
+		{"the last is unknown", func(i, n int) int32 {
+			if i == n-1 {
+				return collect.TokensUnknown
+			}
+			return 1
+		}, 25, nil, 50},
+		{"half of it", func(int, int) int32 { return 1 }, 50, nil, 100},
+		{"bytes", func(int, int) int32 { return 6 }, 25, nil, 50},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tr, b := streams(1)
+			r := &b.Requests[0]
+			r.Report.CompletionTokens = &c.total
+			n, i := 0, 0
+			for _, ch := range r.Chunks {
+				if ch.Kind == collect.KindContent {
+					n++
+				}
+			}
+			for k := range r.Chunks {
+				if r.Chunks[k].Kind == collect.KindContent {
+					r.Chunks[k].Tokens = c.tokens(i, n)
+					i++
+				}
+			}
+			row, rows := analyze.Derive(analyze.Context{Target: &tr.target, Case: &tr.cs}, b, nil)
+			near(t, "agg_steady_tps", row.AggSteadyTPS, c.steady)
+			if c.decode == nil {
+				isNull(t, "decode_tps", rows[0].DecodeTPS)
+			} else {
+				near(t, "decode_tps", rows[0].DecodeTPS, c.decode.(float64))
+			}
+		})
+	}
 }
 
 func TestBatchFiguresNeedTheirParts(t *testing.T) {

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"math"
 	"strings"
 
 	"tokwatt/collect"
@@ -13,6 +14,7 @@ type outputs struct {
 	last      int64  // T of the last of them
 	firstText *int64 // T of the first visible text
 	firstTok  *int64 // tokens of the first output arrival, where known
+	weighed   bool   // what the arrivals say of their own tokens may be used: addUp
 	backwards bool   // an arrival is stamped before its predecessor, or before the start
 }
 
@@ -72,6 +74,9 @@ func (d *derivation) counts() {
 		row.TokensGenerated, row.TokensSource = ptr(max(1, d.r.OutputChars/4)), SourceEstimate
 	}
 	d.flags.set(flagEstimatedTokens, d.estimated())
+	if d.out.weighed = d.addUp(); !d.out.weighed {
+		d.out.firstTok = nil
+	}
 
 	if d.r.Streamed {
 		row.Chunks = ptr(d.out.n)
@@ -79,6 +84,38 @@ func (d *derivation) counts() {
 			d.flags.set(flagMultiTokenChunks, float64(*n)/float64(d.out.n) > 1.05)
 		}
 	}
+}
+
+// addUp reports whether the token counts of the single arrivals are to be
+// believed: each output arrival has one, they sum to n (but for max(1, 2 %): the
+// end token is often counted and not shown), and more than half of them, where
+// there are several, bring a token. Else none of them is used.
+//
+// They come from running totals that a server sends with its events. Some send
+// the same figure with each (the final count, or 1), or begin anew, or count
+// something else; of such an answer the first chunk would seem to hold all
+// tokens, or the stream to be a fraction of what it was.
+func (d *derivation) addUp() bool {
+	n := d.counted()
+	if n == nil || d.out.n == 0 {
+		return false
+	}
+	sum, idle := int64(0), int64(0)
+	for i := range d.r.Chunks {
+		switch c := &d.r.Chunks[i]; {
+		case !c.Kind.Output():
+		case c.Tokens < 0:
+			return false
+		case c.Tokens == 0:
+			idle++
+		default:
+			sum += int64(c.Tokens)
+		}
+	}
+	if d.out.n > 1 && 2*idle >= d.out.n {
+		return false
+	}
+	return math.Abs(since(sum, *n)) <= max(1, 0.02*float64(*n))
 }
 
 func (d *derivation) estimated() bool { return d.row.TokensSource == SourceEstimate }

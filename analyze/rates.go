@@ -105,7 +105,8 @@ func (d *derivation) clientGeneration() *float64 {
 
 // decode is (n − k) / (last output − first output), k = the tokens that came
 // with the first output. It is free of the bias that (n − 1) has where the
-// first chunk carries several tokens; NULL where k is not known.
+// first chunk carries several tokens; NULL where k is not known, or the chunks' counts
+// do not add up to n.
 func (d *derivation) decode() *float64 {
 	if d.out.firstTok == nil {
 		return nil
