@@ -173,7 +173,8 @@ func (d *derivation) promptFits() bool {
 // count out, or giving 0.
 //
 // cache_hit_in_cold marks a hit in a cold case, unless no more is cached than
-// the chat template's part before the prompt, which all requests share.
+// the chat template's part before the prompt, which all requests share (see
+// pastHead).
 func (d *derivation) cache() {
 	d.row.PrefixCacheHit = d.hit()
 	if d.c.Case.CacheMode != collect.CacheCold {
@@ -206,12 +207,22 @@ func (d *derivation) hit() CacheHit {
 	return HitPartial
 }
 
+// nonceChance is how many tokens of a prompt's opening may be cached by chance.
+// An opening is six words, each one of 64. A server that never forgets a
+// prefix knows every first word after 64 prompts, and of n prompts n / 64
+// share the first; n / 4096 are expected to share the second as well, n /
+// 262144 the third, and with it no run gets to.
+const nonceChance = 2
+
 // pastHead reports whether more is cached than the template's head (unknown:
-// 0 tokens).
+// 0 tokens) and, behind it, what openings have in common by chance.
 func (d *derivation) pastHead() bool {
 	head := int64(0)
 	if h := d.c.Case.TemplateHeadTokens; h != nil {
 		head = *h
+	}
+	if d.c.Case.ColdMethod == "nonce" {
+		head += nonceChance
 	}
 	return d.row.CachedTokens != nil && *d.row.CachedTokens > head
 }

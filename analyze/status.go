@@ -52,7 +52,7 @@ func (d *derivation) badFigure() bool {
 //   - in_stats: ok, not a warm-up, not implausible, not short, and the prompt
 //     of the length asked for (see promptFits)
 //   - in_cold_stats: in_stats, of a cold case, no exact hit, and no more cached
-//     than the template's head
+//     than the template's head (see pastHead)
 //   - in_prefill_stats: in_stats and no exact hit
 func (d *derivation) selections() {
 	row := d.row
