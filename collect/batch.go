@@ -85,13 +85,27 @@ func release(clock *Clock, b *Batch, streams []*inFlight) {
 	b.StartNS = clock.Now()
 	close(gate)
 	done.Wait()
-	b.EndNS = clock.Now()
 	load.stop(b)
+	b.EndNS = lastEnd(clock, streams)
 	for i, s := range streams {
 		if s == nil { // it failed before the batch began, and takes no part in its times
 			b.Requests[i].StartNS, b.Requests[i].EndNS = b.StartNS, b.StartNS
 		}
 	}
+}
+
+// lastEnd is the end of the last response; now, where none of them was opened.
+func lastEnd(clock *Clock, streams []*inFlight) int64 {
+	var end int64
+	for _, s := range streams {
+		if s != nil {
+			end = max(end, s.req.EndNS)
+		}
+	}
+	if end == 0 {
+		return clock.Now()
+	}
+	return end
 }
 
 // each runs f for 0 … n−1 at once.

@@ -73,7 +73,8 @@ type Counted struct {
 type Stream interface {
 	// Arrivals writes the request at the first pull and yields what comes
 	// back, in order, each with its stamp. What the server says of itself
-	// comes last, as one arrival with a Report. The only errors are
+	// comes last, as one arrival with a Report; of a complete answer its
+	// stamp is when the end was known, whatever was waited for after that. The only errors are
 	// *Failure and those of the context; an error ends the sequence, after
 	// the report of what was received until then.
 	Arrivals() iter.Seq2[Arrival, error]

@@ -27,10 +27,11 @@ type fakeDriver struct {
 
 // fakeAnswer overrides what a call gets.
 type fakeAnswer struct {
-	tokens int64 // 0: as asked
-	err    error // after the tokens
-	hang   bool  // after the tokens, until the context ends
-	late   bool  // an hour of prefill
+	tokens int64         // 0: as asked
+	err    error         // after the tokens
+	hang   bool          // after the tokens, until the context ends
+	late   bool          // an hour of prefill
+	linger time.Duration // from the end of the answer to that of the transfer
 }
 
 func (d *fakeDriver) Targets(_ context.Context, spec Spec) iter.Seq2[Target, error] {
@@ -125,7 +126,9 @@ func (s *fakeStream) Arrivals() iter.Seq2[Arrival, error] {
 			return
 		}
 		report := Report{CompletionTokens: &s.a.tokens, FinishReason: "length"}
-		if yield(Arrival{Chunk: Chunk{T: s.e.clock.Now(), Kind: KindReport}, Report: &report}, nil) && s.a.err != nil {
+		end := s.e.clock.Now()
+		sleep(s.ctx, s.a.linger)
+		if yield(Arrival{Chunk: Chunk{T: end, Kind: KindReport}, Report: &report}, nil) && s.a.err != nil {
 			yield(Arrival{}, s.a.err)
 		}
 	}

@@ -119,7 +119,9 @@ func record(clock *Clock, w *watch, s Stream, req *Request) {
 		w.progress(a.Kind)
 		rec.add(a)
 	}
-	req.EndNS = clock.Now()
+	if req.Failure != nil || req.EndNS <= req.StartNS {
+		req.EndNS = clock.Now()
+	}
 	req.Preview = rec.preview.String()
 	if f := req.Failure; f != nil && f.HTTPStatus != nil {
 		req.HTTPStatus = f.HTTPStatus
@@ -153,6 +155,7 @@ func (r *recorder) add(a Arrival) {
 		req.HTTPStatus = a.HTTPStatus
 		req.Streamed = !a.NotStreamed
 		req.UncleanEnd = a.UncleanEnd
+		req.EndNS = a.T
 	}
 	if a.Bytes > 0 || a.Kind.Output() {
 		c := a.Chunk

@@ -100,6 +100,34 @@ func TestRunTimesAreExact(t *testing.T) {
 	})
 }
 
+// TestEndIsTheAnswers: what a stream waits for behind its answer is in no time
+// of the request or the batch; of a failed one the end is when it failed.
+func TestEndIsTheAnswers(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want time.Duration
+	}{{nil, 60 * time.Millisecond}, {Failf(ErrReset, "reset"), 560 * time.Millisecond}} {
+		synctest.Test(t, func(t *testing.T) {
+			d := newFake()
+			d.answer = func(int64, Call) fakeAnswer { return fakeAnswer{linger: 500 * time.Millisecond, err: c.err} }
+			got := runAll(t.Context(), fakeRunner(d), Spec{PP: []int64{8}, TG: []int64{2}, Concurrency: []int64{2}, Repeat: 1})
+			if len(got.batches) != 2 {
+				t.Errorf("%d batches", len(got.batches))
+			}
+			for _, b := range got.batches {
+				for _, q := range b.Requests {
+					if got := time.Duration(q.EndNS - q.StartNS); got != c.want {
+						t.Errorf("a request of %v, want %v", got, c.want)
+					}
+				}
+				if got := time.Duration(b.EndNS - b.StartNS); got != c.want {
+					t.Errorf("a batch of %v, want %v", got, c.want)
+				}
+			}
+		})
+	}
+}
+
 func TestRunIDsCountFromOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newFake()

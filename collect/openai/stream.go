@@ -21,9 +21,14 @@ import (
 	"tokwatt/collect"
 )
 
-// endGrace is how long the end of the transfer is waited for once the end
-// mark was seen. Some servers keep the connection open.
-const endGrace = 500 * time.Millisecond
+// How long is waited for more once the answer is complete: after the end mark
+// for the end of the transfer, and after the finish reason, from one event to
+// the next, for the counts and the end mark. Some servers keep the connection
+// open, and some never send a mark.
+const (
+	endGrace    = 500 * time.Millisecond
+	finishGrace = 2 * time.Second
+)
 
 // maxHead bounds the head of an answer in bytes.
 const maxHead = 1 << 20
@@ -218,8 +223,11 @@ func (s *stream) events(d *decoder, ev event, err error, a *answer) error {
 		if fault := a.event(ev); fault != nil || a.stopped {
 			return fault
 		}
-		if a.done {
-			s.hurry()
+		switch {
+		case a.done:
+			s.hurry(endGrace)
+		case a.finish != "":
+			s.hurry(finishGrace)
 		}
 	}
 	if a.events == 0 && !a.done && d.junk != "" && errors.Is(err, io.EOF) {
@@ -228,9 +236,9 @@ func (s *stream) events(d *decoder, ev event, err error, a *answer) error {
 	return a.end(err)
 }
 
-// hurry bounds what may still come behind the end mark.
-func (s *stream) hurry() {
-	s.conn.SetReadDeadline(time.Now().Add(endGrace))
+// hurry bounds how long is waited for what may still come.
+func (s *stream) hurry(grace time.Duration) {
+	s.conn.SetReadDeadline(time.Now().Add(grace))
 	if s.ctx.Err() != nil { // the line above may have undone what bind set
 		s.conn.SetReadDeadline(time.Unix(1, 0))
 	}

@@ -98,6 +98,57 @@ func TestKeptOpen(t *testing.T) {
 	})
 }
 
+// TestEndIsKnown: the end of a complete answer is the instant at which it was
+// known, and neither the wait for the transfer's end nor a missing end mark
+// counts as response or as silence.
+func TestEndIsKnown(t *testing.T) {
+	usage := `data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":1}}` + "\n\n"
+	for name, c := range map[string]struct {
+		sent  []string // 10 ms apart, the first at 10 ms
+		keep  bool     // the connection stays open
+		end   time.Duration
+		taken time.Duration
+		marks bool // unclean
+	}{
+		"all":                  {[]string{delta(`"content":"a"`), finished, usage, endMark}, false, 40 * time.Millisecond, 50 * time.Millisecond, false},
+		"kept open":            {[]string{delta(`"content":"a"`), finished, usage, endMark}, true, 40 * time.Millisecond, 40*time.Millisecond + endGrace, true},
+		"no mark":              {[]string{delta(`"content":"a"`), finished, usage}, false, 30 * time.Millisecond, 40 * time.Millisecond, true},
+		"no mark, kept open":   {[]string{delta(`"content":"a"`), finished, usage}, true, 30 * time.Millisecond, 30*time.Millisecond + finishGrace, true},
+		"no counts, kept open": {[]string{delta(`"content":"a"`), finished}, true, 20 * time.Millisecond, 20*time.Millisecond + finishGrace, true},
+		"comments, kept open":  {[]string{delta(`"content":"a"`), finished, ": hi\n\n"}, true, 20 * time.Millisecond, 20*time.Millisecond + finishGrace, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				clock := collect.NewClock()
+				s := onPipe(ctx, clock, func(conn net.Conn) {
+					io.WriteString(conn, okHead)
+					for _, sent := range c.sent {
+						time.Sleep(10 * time.Millisecond)
+						io.WriteString(conn, sent)
+					}
+					time.Sleep(10 * time.Millisecond)
+					if c.keep {
+						<-ctx.Done()
+					}
+				})
+				defer s.Close()
+				var last collect.Arrival
+				for a, err := range s.Arrivals() {
+					if err != nil {
+						t.Fatal(err)
+					}
+					last = a
+				}
+				if took := time.Duration(clock.Now()); time.Duration(last.T) != c.end || took != c.taken || last.UncleanEnd != c.marks {
+					t.Errorf("the end is %v, known after %v, unclean %v", time.Duration(last.T), took, last.UncleanEnd)
+				}
+			})
+		})
+	}
+}
+
 // TestCancelled: at the very instant at which the context ends, the stream
 // does, whatever it waits for; an answer that was complete by then stays one.
 func TestCancelled(t *testing.T) {
