@@ -86,6 +86,7 @@ type Stream interface {
 type Arrival struct {
 	Chunk          // T is on the segment's clock
 	Text   string  // the output text it brought
+	Hidden int64   // code points of output that came with Text and is not of its kind
 	Report *Report // non-nil in the last arrival only
 	// The rest is said with the report.
 	HTTPStatus  *int64

@@ -162,6 +162,7 @@ func (r *recorder) add(a Arrival) {
 		c.T -= req.StartNS
 		req.Chunks = append(req.Chunks, c)
 	}
+	req.OutputChars += a.Hidden
 	if a.Text == "" {
 		return
 	}

@@ -405,3 +405,13 @@ func TestValidateNamesEveryFault(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestHiddenOutput: what came together is one chunk; all of it counts, and what
+// can be seen is shown.
+func TestHiddenOutput(t *testing.T) {
+	rec := recorder{req: &Request{}}
+	rec.add(Arrival{Chunk: Chunk{Bytes: 9, Kind: KindContent}, Text: "äb", Hidden: 3})
+	if r := rec.req; r.OutputChars != 5 || len(r.Chunks) != 1 || rec.preview.String() != "äb" {
+		t.Errorf("%d code points in %d chunks, shown %q", r.OutputChars, len(r.Chunks), rec.preview.String())
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"unicode/utf8"
 
 	"tokwatt/collect"
 )
@@ -92,8 +93,7 @@ func (a *answer) reset() *chunk {
 	return &a.scratch
 }
 
-// chunk emits what one event brought. It is one arrival, but for the rare
-// event that brings reasoning and text together.
+// chunk emits what one event brought, as one arrival.
 func (a *answer) chunk(c *chunk, size int, at int64) {
 	n := readCounts(c.Usage)
 	a.stats.take(c, n)
@@ -143,37 +143,37 @@ func (a *answer) said(ch *choice) (s *said, repeated bool) {
 	return nil, false
 }
 
-// output emits the output of an event, and reports whether there was any.
-func (a *answer) output(base collect.Arrival, s *said, n *counts) bool {
-	texts := [...]struct {
+// output emits the output of an event, and reports whether there was any. It
+// is one arrival, whatever came in it together: of the kind that can be seen.
+func (a *answer) output(out collect.Arrival, s *said, n *counts) bool {
+	any := false
+	for _, t := range [...]struct {
 		kind collect.ChunkKind
 		text string
 	}{
-		{collect.KindReasoning, s.reasoning()},
 		{collect.KindContent, s.text()},
+		{collect.KindReasoning, s.reasoning()},
 		{collect.KindTool, s.tool()},
-	}
-	any := false
-	for _, t := range texts {
-		if t.text == "" {
-			continue
+	} {
+		switch {
+		case t.text == "":
+		case any:
+			out.Hidden += int64(utf8.RuneCountInString(t.text))
+		default:
+			any = true
+			out.Kind, out.Text = t.kind, t.text
 		}
-		out := base
-		out.Kind, out.Text = t.kind, t.text
-		if any { // size and tokens of the event were told with its first part
-			out.Bytes = 0
-			out.Tokens = a.totals.rest()
-		} else if !a.whole {
-			out.Tokens = a.totals.step(n)
-		}
-		any = true
-		a.send(out)
 	}
-	a.deltas = a.deltas || any && !a.whole
-	if any {
-		a.outputs++
+	if !any {
+		return false
 	}
-	return any
+	if !a.whole {
+		out.Tokens = a.totals.step(n)
+		a.deltas = true
+	}
+	a.outputs++
+	a.send(out)
+	return true
 }
 
 func (a *answer) send(x collect.Arrival) {

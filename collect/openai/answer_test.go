@@ -21,6 +21,9 @@ func play(t *testing.T, events ...string) (string, collect.Arrival, error) {
 		if x.Text != "" {
 			s += ":" + x.Text
 		}
+		if x.Hidden != 0 {
+			s += fmt.Sprintf("+%d", x.Hidden)
+		}
 		if x.Tokens != collect.TokensUnknown {
 			s += fmt.Sprintf("/%d", x.Tokens)
 		}
@@ -66,11 +69,14 @@ func TestAnswer(t *testing.T) {
 		{"null content", []string{delta(`"content":null`), word, finished, endMark}, "role content:a role", "", false},
 		{"two names of reasoning", []string{delta(`"reasoning":"r","reasoning_content":"r"`), finished, endMark}, "reasoning:r role", "", false},
 		{"thinking", []string{delta(`"thinking":"r"`), finished, endMark}, "reasoning:r role", "", false},
-		{"reasoning and text in one event", []string{delta(`"reasoning":"r","content":"a"`), finished, endMark}, "reasoning:r content:a role", "", false},
+		{"reasoning and text in one event", []string{delta(`"reasoning":"r","content":"a"`), finished, endMark}, "content:a+1 role", "", false},
+		{"reasoning, text and a tool call in one event", []string{delta(`"reasoning":"räs","content":"a","tool_calls":[{"function":{"name":"f","arguments":"{}"}}]`), finished, endMark}, "content:a+6 role", "", false},
+		{"reasoning and a tool call in one event", []string{delta(`"reasoning":"r","tool_calls":[{"function":{"name":"f"}}]`), finished, endMark}, "reasoning:r+1 role", "", false},
+		{"reasoning and text in one body", []string{`{"choices":[{"message":{"reasoning":"rr","content":"abc"}}]}`}, "content:abc+2", "", false},
 		{"refusal", []string{delta(`"refusal":"no"`), finished, endMark}, "content:no role", "", false},
 		{"tool name", []string{delta(`"tool_calls":[{"index":0,"function":{"name":"f","arguments":""}}]`), finished, endMark}, "tool:f role", "", false},
 		{"old function call", []string{delta(`"function_call":{"name":"f","arguments":"{}"}`), finished, endMark}, "tool:f{} role", "", false},
-		{"content in parts", []string{delta(`"content":[{"type":"thinking","thinking":[{"type":"text","text":"r"}]},{"type":"text","text":"a"}]`), finished, endMark}, "reasoning:r content:a role", "", false},
+		{"content in parts", []string{delta(`"content":[{"type":"thinking","thinking":[{"type":"text","text":"r"}]},{"type":"text","text":"a"}]`), finished, endMark}, "content:a+1 role", "", false},
 		{"field of an odd type", []string{`data: {"model":7,"choices":[{"index":0,"delta":{"content":"a"}}]}` + "\n\n", finished, endMark}, "content:a role", "", false},
 		{"other choices", []string{choices(`[{"index":1,"delta":{"content":"b"}},{"index":0,"delta":{"content":"a"}}]`), choices(`[{"index":1,"delta":{"content":"b"}}]`), finished, endMark}, "content:a role role", "", false},
 		{"message after deltas", []string{word, choices(`[{"index":0,"message":{"content":"a"},"finish_reason":"stop"}]`), endMark}, "content:a report", "", false},
@@ -81,7 +87,7 @@ func TestAnswer(t *testing.T) {
 			`data: {"choices":[{"delta":{"role":"assistant"}}],"usage":{"completion_tokens":0}}` + "\n\n",
 			`data: {"choices":[{"delta":{"content":"a"}}],"usage":{"completion_tokens":2}}` + "\n\n",
 			`data: {"choices":[{"delta":{"reasoning":"r","content":"b"}}],"usage":{"completion_tokens":5}}` + "\n\n", finished, endMark},
-			"role content:a/2 reasoning:r/3 content:b/0 role", "", false},
+			"role content:a/2 content:b+1/3 role", "", false},
 		{"totals with a gap", []string{
 			`data: {"choices":[{"delta":{"content":"a"}}],"usage":{"completion_tokens":2}}` + "\n\n", word,
 			`data: {"choices":[{"delta":{"content":"b"}}],"usage":{"completion_tokens":5}}` + "\n\n", finished, endMark},

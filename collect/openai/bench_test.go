@@ -14,7 +14,7 @@ func BenchmarkEvents(b *testing.B) {
 	b.SetBytes(int64(len(oneToken)))
 	b.ReportAllocs()
 	d := &decoder{lines: collect.NewLineReader(collect.NewClock(), &endless{})}
-	a := &answer{streamed: true, emit: func(collect.Arrival) bool { return true }}
+	a := &answer{streamed: true, tokens: 1 << 40, emit: func(collect.Arrival) bool { return true }}
 	for b.Loop() {
 		ev, err := d.next()
 		if err != nil {

@@ -227,11 +227,3 @@ func (t *totals) step(c *counts) int32 {
 	t.before = now
 	return n
 }
-
-// rest is the number of tokens of a second arrival of the same event.
-func (t *totals) rest() int32 {
-	if t.lost {
-		return collect.TokensUnknown
-	}
-	return 0
-}
