@@ -19,6 +19,11 @@ type Options struct {
 	Sessions    []string // read the files of these sessions alone, whole ids; none: of all
 	MemoryLimit int64    // bytes; 0: four fifths of the machine's memory
 	Threads     int      // 0: one a core; 1 makes sums of doubles reproducible
+	// Mend is called when a statement failed on what may be a damaged file. It
+	// reports whether files were made anew under their names: then the
+	// statement runs once more. Its error takes the place of the statement's.
+	// Nil: nothing can be done.
+	Mend func(context.Context) (bool, error)
 }
 
 // Validate reports all faults of the options at once.
@@ -47,6 +52,8 @@ type DB struct {
 	roots    []string // as SQL sees them
 	sessions []string // as Options has them
 	scratch  string   // a folder of this session alone: spilled data, results on their way out
+	tmp      *Scratch // the same
+	mend     func(context.Context) (bool, error)
 }
 
 // Open makes a session over the datasets, with all views. A table that has no
@@ -60,14 +67,30 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if !Available {
 		return nil, ErrUnavailable
 	}
-	scratch, err := os.MkdirTemp("", "tokwatt-sql-")
-	if err != nil {
-		return nil, fmt.Errorf("no temporary folder for SQL: %w; set TMPDIR to a folder that can be written", err)
+	db, err := openOnce(ctx, o)
+	if err == nil || o.Mend == nil || ctx.Err() != nil {
+		return db, err
 	}
-	db := &DB{sessions: o.Sessions, scratch: scratch}
+	again, mendErr := o.Mend(ctx)
+	switch {
+	case mendErr != nil:
+		return nil, mendErr
+	case again:
+		return openOnce(ctx, o)
+	}
+	return nil, err
+}
+
+func openOnce(ctx context.Context, o Options) (*DB, error) {
+	tmp, err := NewScratch()
+	if err != nil {
+		return nil, err
+	}
+	db := &DB{sessions: o.Sessions, tmp: tmp, scratch: tmp.Dir}
 	if err := db.open(ctx, o); err != nil {
 		return nil, errors.Join(fmt.Errorf("SQL session not opened: %w", err), db.Close())
 	}
+	db.mend = o.Mend
 	return db, nil
 }
 
@@ -95,7 +118,7 @@ func (db *DB) Close() error {
 		err = db.conn.close()
 		db.conn = nil
 	}
-	return errors.Join(err, os.RemoveAll(db.scratch))
+	return errors.Join(err, db.tmp.Close())
 }
 
 // sqlRoots gives the roots as absolute paths. DuckDB reads *, ?, [ and \ in a

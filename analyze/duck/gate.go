@@ -115,8 +115,23 @@ func (db *DB) parse(ctx context.Context, sql string) (parseTree, error) {
 	if !ok {
 		return tree, errNotReading
 	}
-	return tree, json.Unmarshal([]byte(text), &tree)
+	return tree, json.Unmarshal(finite([]byte(text)), &tree)
 }
+
+// finite replaces the numbers that JSON does not have by null. DuckDB writes
+// Infinity and NaN as bare words; text is a string literal and stays as it is.
+func finite(text []byte) []byte {
+	return notFinite.ReplaceAllFunc(text, func(token []byte) []byte {
+		if token[0] == '"' {
+			return token
+		}
+		return []byte("null")
+	})
+}
+
+// notFinite finds whole string literals too, so that nothing inside one is
+// found.
+var notFinite = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?\b(?i:infinity|inf|nan)\b`)
 
 func checkTree(tree parseTree) error {
 	switch {

@@ -22,6 +22,9 @@ func (e *Error) Error() string { return "query: " + e.Message }
 // sqlError makes one sentence of DuckDB's message. A cancelled query keeps its
 // context's error.
 func sqlError(err error) error {
+	if err == nil {
+		return nil
+	}
 	for _, cause := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, cause) {
 			return &cancelledError{cause}
@@ -39,6 +42,17 @@ func sqlError(err error) error {
 // notTheSQL are DuckDB's classes of errors that another text of the query
 // would not help against.
 var notTheSQL = []string{"IO", "Out of Memory", "INTERNAL", "Internal", "FATAL", "Interrupt"}
+
+// mayBeDamage reports whether a message may come of a damaged file. DuckDB has
+// no class of its own for that: a file may lack its end, a page, or the column
+// that the statement names. What the parser and the lock say is not of a file.
+func mayBeDamage(err error) bool {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errNotReading) {
+		return false
+	}
+	class, _, _ := strings.Cut(err.Error(), " Error: ")
+	return !slices.Contains([]string{"Parser", "Syntax", "Permission", "Interrupt"}, class)
+}
 
 type cancelledError struct{ cause error }
 

@@ -20,11 +20,32 @@ func (db *DB) Query(ctx context.Context, sql string) (*Rows, error) {
 
 // run runs a statement that is our own, or was let through.
 func (db *DB) run(ctx context.Context, sql string, args ...any) (*Rows, error) {
-	set, err := db.conn.query(ctx, sql, args...)
+	var set resultSet
+	err := db.mending(ctx, func() (err error) {
+		set, err = db.conn.query(ctx, sql, args...)
+		return err
+	})
 	if err != nil {
-		return nil, sqlError(err)
+		return nil, err
 	}
 	return newRows(set), nil
+}
+
+// mending does what reads the dataset, and again once a damaged file that may
+// have stopped it was made anew.
+func (db *DB) mending(ctx context.Context, do func() error) error {
+	err := do()
+	if err == nil || db.mend == nil || !mayBeDamage(err) {
+		return sqlError(err)
+	}
+	again, mendErr := db.mend(ctx)
+	switch {
+	case mendErr != nil:
+		return mendErr
+	case again:
+		return sqlError(do())
+	}
+	return sqlError(err)
 }
 
 // WriteParquet writes a query's result to a Parquet file, which appears whole
@@ -48,9 +69,11 @@ func (db *DB) WriteParquet(ctx context.Context, sql, path string) error {
 	made := filepath.Join(db.scratch, "result.parquet")
 	defer os.Remove(made)
 	// query() parses its argument as one SELECT, so the text needs no splicing.
-	err = db.conn.exec(ctx, "copy (from query("+quote(vetted)+")) to "+quote(made)+" (format parquet, compression zstd)")
+	err = db.mending(ctx, func() error {
+		return db.conn.exec(ctx, "copy (from query("+quote(vetted)+")) to "+quote(made)+" (format parquet, compression zstd)")
+	})
 	if err != nil {
-		return sqlError(err)
+		return err
 	}
 	if err := moveFile(made, path); err != nil {
 		return fmt.Errorf("result not written to %s: %w", path, err)
