@@ -82,7 +82,7 @@ type batchReader[T any] func(size int64, values []T, def, rep []int16) (int64, i
 // readBatches reads a column to its end and counts its values, NULLs included.
 func readBatches[T int32 | int64 | parquet.Int96 | float32 | float64 | bool | parquet.ByteArray | parquet.FixedLenByteArray](
 	c file.ColumnChunkReader, read batchReader[T]) (int64, error) {
-	const size = 8 << 10
+	const size = 1 << 10
 	values, def, rep := make([]T, size), make([]int16, size), make([]int16, size)
 	var total int64
 	for c.HasNext() {
