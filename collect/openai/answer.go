@@ -11,7 +11,8 @@ import (
 	"tokwatt/collect"
 )
 
-// answer turns events into arrivals and gathers the report. It keeps no text.
+// answer turns events into arrivals and gathers the report. It keeps no text
+// but a piece of a character.
 type answer struct {
 	streamed bool  // a stream was asked for
 	tokens   int64 // max_tokens of the request
@@ -25,7 +26,8 @@ type answer struct {
 	unclean bool
 	deltas  bool // output came as deltas, so a message is a repetition
 	events  int64
-	outputs int64 // events that brought output
+	texts   [3]joiner // content, reasoning, tool calls
+	outputs int64     // events that brought output
 	totals  totals
 	stats   stats
 	at      int64 // newest arrival
@@ -137,7 +139,7 @@ func (a *answer) said(ch *choice) (s *said, repeated bool) {
 		return ch.Delta, false
 	case ch.Message != nil:
 		return ch.Message, a.deltas
-	case ch.Text != "":
+	case ch.Text.s != "":
 		return &said{Content: ch.Text}, false
 	}
 	return nil, false
@@ -150,19 +152,22 @@ func (a *answer) output(out collect.Arrival, s *said, n *counts) bool {
 	for _, t := range [...]struct {
 		kind collect.ChunkKind
 		text string
+		join *joiner
 	}{
-		{collect.KindContent, s.text()},
-		{collect.KindReasoning, s.reasoning()},
-		{collect.KindTool, s.tool()},
+		{collect.KindContent, s.text(), &a.texts[0]},
+		{collect.KindReasoning, s.reasoning(), &a.texts[1]},
+		{collect.KindTool, s.tool(), &a.texts[2]},
 	} {
-		switch {
-		case t.text == "":
-		case any:
-			out.Hidden += int64(utf8.RuneCountInString(t.text))
-		default:
-			any = true
-			out.Kind, out.Text = t.kind, t.text
+		if t.text == "" {
+			continue
 		}
+		text := t.join.add(t.text)
+		if any {
+			out.Hidden += int64(utf8.RuneCountInString(text))
+			continue
+		}
+		any = true
+		out.Kind, out.Text = t.kind, text
 	}
 	if !any {
 		return false
@@ -246,6 +251,7 @@ func (a *answer) last() collect.Arrival {
 	r.FinishReason = a.finish
 	return collect.Arrival{
 		Chunk:       collect.Chunk{T: a.at, Tokens: collect.TokensUnknown, Kind: collect.KindReport},
+		Hidden:      a.texts[0].rest() + a.texts[1].rest() + a.texts[2].rest(),
 		Report:      &r,
 		HTTPStatus:  a.status,
 		NotStreamed: a.whole || !a.streamed && a.events == 0,

@@ -21,18 +21,18 @@ type choice struct {
 	Index        int     `json:"index"`
 	Delta        *said   `json:"delta"`
 	Message      *said   `json:"message"`
-	Text         string  `json:"text"` // the older completions API
+	Text         text    `json:"text"` // the older completions API
 	FinishReason *string `json:"finish_reason"`
 }
 
 // said is what the model said in a chunk or a message. Servers name the
 // reasoning differently, and some send it under two names at once.
 type said struct {
-	Content          string     `json:"content"`
-	Refusal          string     `json:"refusal"`
-	ReasoningContent string     `json:"reasoning_content"`
-	Reasoning        string     `json:"reasoning"`
-	Thinking         string     `json:"thinking"`
+	Content          text       `json:"content"`
+	Refusal          text       `json:"refusal"`
+	ReasoningContent text       `json:"reasoning_content"`
+	Reasoning        text       `json:"reasoning"`
+	Thinking         text       `json:"thinking"`
 	ToolCalls        []toolCall `json:"tool_calls"`
 	FunctionCall     *function  `json:"function_call"`
 }
@@ -43,24 +43,18 @@ type toolCall struct {
 
 type function struct {
 	Name      string `json:"name"`
-	Arguments string `json:"arguments"`
+	Arguments text   `json:"arguments"`
 }
 
+// text is the visible text; some servers send it as a list of parts.
 func (s *said) text() string {
-	if s.Content == "" {
-		return s.Refusal
-	}
-	return s.Content
+	seen, _ := s.Content.parts()
+	return first(s.Content.s, seen, s.Refusal.s)
 }
 
 func (s *said) reasoning() string {
-	switch {
-	case s.ReasoningContent != "":
-		return s.ReasoningContent
-	case s.Reasoning != "":
-		return s.Reasoning
-	}
-	return s.Thinking
+	_, thought := s.Content.parts()
+	return first(s.ReasoningContent.s, s.Reasoning.s, s.Thinking.s, thought)
 }
 
 func (s *said) tool() string {
@@ -70,73 +64,53 @@ func (s *said) tool() string {
 	var b strings.Builder
 	for _, t := range s.ToolCalls {
 		b.WriteString(t.Function.Name)
-		b.WriteString(t.Function.Arguments)
+		b.WriteString(t.Function.Arguments.s)
 	}
 	if f := s.FunctionCall; f != nil {
 		b.WriteString(f.Name)
-		b.WriteString(f.Arguments)
+		b.WriteString(f.Arguments.s)
 	}
 	return b.String()
 }
 
 // parse reads data into c. A field of another type than usual is no reason to
-// drop the event: encoding/json reads on behind it, and where the content is
-// a list of parts, its texts are joined.
+// drop the event: encoding/json reads on behind it.
 func (c *chunk) parse(data []byte) error {
 	err := json.Unmarshal(data, c)
 	var odd *json.UnmarshalTypeError
-	if !errors.As(err, &odd) {
-		return err
+	if errors.As(err, &odd) && data[0] == '{' {
+		return nil
 	}
-	if data[0] != '{' {
-		return err
-	}
-	var parts struct {
-		Choices []struct {
-			Delta, Message struct {
-				Content json.RawMessage `json:"content"`
-			}
-		} `json:"choices"`
-	}
-	_ = json.Unmarshal(data, &parts) // well-formed, or the first try had said so
-	for i, p := range parts.Choices {
-		if i < len(c.Choices) {
-			c.Choices[i].Delta.join(p.Delta.Content)
-			c.Choices[i].Message.join(p.Message.Content)
-		}
-	}
-	return nil
+	return err
 }
 
-// join takes content that is a list of parts.
-func (s *said) join(raw json.RawMessage) {
-	if s == nil || len(raw) == 0 || raw[0] != '[' {
-		return
+// parts reads content that is a list of parts: the texts of those that are
+// shown, and of those that are not.
+func (t *text) parts() (seen, thinking string) {
+	if len(t.odd) == 0 || t.odd[0] != '[' {
+		return "", ""
 	}
 	var parts []struct {
-		Text     string          `json:"text"`
-		Thinking json.RawMessage `json:"thinking"`
+		Text     text `json:"text"`
+		Thinking text `json:"thinking"`
 	}
-	_ = json.Unmarshal(raw, &parts) // what can't be read is no text
+	_ = json.Unmarshal(t.odd, &parts) // what can't be read is no text
 	for _, p := range parts {
-		s.Content += p.Text
-		if len(p.Thinking) > 0 {
-			s.Thinking += thought(p.Thinking)
-		}
+		seen += p.Text.s
+		thinking += p.Thinking.s + p.Thinking.texts()
 	}
+	return seen, thinking
 }
 
-// thought is a thinking part: a text, or a list of texts.
-func thought(raw json.RawMessage) string {
-	var one string
-	if json.Unmarshal(raw, &one) == nil {
-		return one
+// texts reads a thinking part that is a list of texts.
+func (t *text) texts() string {
+	var parts []struct {
+		Text text `json:"text"`
 	}
-	var many []struct{ Text string }
-	_ = json.Unmarshal(raw, &many) // as above
+	_ = json.Unmarshal(t.odd, &parts) // as above
 	var b strings.Builder
-	for _, m := range many {
-		b.WriteString(m.Text)
+	for _, p := range parts {
+		b.WriteString(p.Text.s)
 	}
 	return b.String()
 }
