@@ -24,6 +24,7 @@ type answer struct {
 	done    bool // [DONE] was seen
 	finish  string
 	unclean bool
+	spoilt  bool // an event could not be read
 	deltas  bool // output came as deltas, so a message is a repetition
 	events  int64
 	texts   [3]joiner // content, reasoning, tool calls
@@ -50,7 +51,9 @@ func (a *answer) event(ev event) error {
 	if err := c.parse(data); err != nil {
 		// A cut event at the end is no nonsense but a truncation, and a line
 		// outside the framing may be anything.
-		if ev.tail || ev.bare {
+		// Behind the finish reason the answer is whole, whatever it is.
+		if ev.tail || ev.bare || a.finish != "" {
+			a.spoilt = a.spoilt || a.finish != "" && !ev.bare
 			return nil
 		}
 		return collect.Failf(collect.ErrProtocol, "an event is no JSON: %s", clip(plain(data), 80))
@@ -97,11 +100,16 @@ func (a *answer) reset() *chunk {
 
 // chunk emits what one event brought, as one arrival.
 func (a *answer) chunk(c *chunk, size int, at int64) {
-	n := readCounts(c.Usage)
-	a.stats.take(c, n)
+	ch := c.first()
+	raw := c.Usage
+	if ch != nil && !isObject(raw) {
+		raw = ch.Usage
+	}
+	n := readCounts(raw)
+	a.stats.take(c, n, raw)
 	var said *said
 	repeated := false
-	if ch := c.first(); ch != nil {
+	if ch != nil {
 		if r := ch.FinishReason; r != nil && *r != "" {
 			a.finish = clip(*r, maxReason)
 		}
@@ -147,7 +155,7 @@ func (a *answer) said(ch *choice) (s *said, repeated bool) {
 
 // output emits the output of an event, and reports whether there was any. It
 // is one arrival, whatever came in it together: of the kind that can be seen.
-func (a *answer) output(out collect.Arrival, s *said, n *counts) bool {
+func (a *answer) output(out collect.Arrival, s *said, n *usage) bool {
 	any := false
 	for _, t := range [...]struct {
 		kind collect.ChunkKind
@@ -233,7 +241,7 @@ func (a *answer) end(err error) error {
 		}
 		return collect.Failf(collect.ErrTruncated, "the answer ended with neither finish_reason nor [DONE]")
 	}
-	a.unclean = !a.done || !errors.Is(err, io.EOF)
+	a.unclean = !a.done || a.spoilt || !errors.Is(err, io.EOF)
 	return a.verdict()
 }
 

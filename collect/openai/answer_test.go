@@ -1,7 +1,9 @@
 package openai
 
 import (
+	"encoding/json"
 	"fmt"
+	"math"
 	"net"
 	"strings"
 	"testing"
@@ -108,6 +110,11 @@ func TestAnswer(t *testing.T) {
 		{"end mark without blank line", []string{word, "data: [DONE]"}, "content:a", "", false},
 		{"cut event", []string{word, `data: {"choices":[{"delta":{"con`}, "content:a", collect.ErrTruncated, false},
 		{"cut event after finish", []string{word, finished, `data: {"choices":[{"delta":{"con`}, "content:a role", "", true},
+		{"broken event after finish", []string{word, finished, "data: {oops}\n\n", endMark}, "content:a role", "", true},
+		{"text event after finish", []string{word, finished, "data: bye\n\n", endMark}, "content:a role", "", true},
+		{"no number in the timings", []string{word, choices(`[],"timings":{"predicted_per_second":Infinity,"prompt_ms":-Infinity}`), finished, endMark}, "content:a role role", "", false},
+		{"no number beside the text", []string{`data: {"choices":[{"delta":{"content":"NaN \"Infinity"},"logprobs":[NaN,-Infinity]}]}` + "\n\n", finished, endMark}, "content:NaN \"Infinity role", "", false},
+		{"no number in a body", []string{`{"choices":[{"message":{"content":"abc"}}],"timings":{"predicted_per_second":NaN}}`}, "content:abc", "", false},
 		{"broken event", []string{word, "data: {oops}\n\n", finished}, "content:a", collect.ErrProtocol, false},
 		{"text event", []string{"data: hello\n\n"}, "", collect.ErrProtocol, false},
 		{"nothing", []string{""}, "", collect.ErrTruncated, false},
@@ -162,6 +169,15 @@ func TestReport(t *testing.T) {
 		{"zero alone", chunk(`"usage":{"prompt_tokens":0,"completion_tokens":0}`), "0 0 - -", `{"usage":{"prompt_tokens":0,"completion_tokens":0}}`},
 		{"floats", chunk(`"usage":{"prompt_tokens":9.0,"completion_tokens":4e0}`), "9 4 - -", `{"usage":{"prompt_tokens":9.0,"completion_tokens":4e0}}`},
 		{"negative", chunk(`"usage":{"completion_tokens":-4}`), "- -4 - -", `{"usage":{"completion_tokens":-4}}`},
+		{"empty at the end", chunk(`"usage":{"prompt_tokens":9,"completion_tokens":4}`) + chunk(`"usage":{}`) + chunk(`"usage":{"prompt_tokens_details":null}`), "9 4 - -", `{"usage":{"prompt_tokens":9,"completion_tokens":4}}`},
+		{"null at the end", chunk(`"usage":{"prompt_tokens":9,"completion_tokens":4}`) + chunk(`"usage":{"prompt_tokens":null,"completion_tokens":5}`), "9 5 - -", `{"usage":{"prompt_tokens":null,"completion_tokens":5}}`},
+		{"fields apart", chunk(`"usage":{"prompt_tokens":9}`) + chunk(`"usage":{"completion_tokens":4}`) + chunk(`"usage":{"prompt_tokens_details":{"cached_tokens":3}}`), "9 4 3 -", `{"usage":{"prompt_tokens_details":{"cached_tokens":3}}}`},
+		{"empty timings at the end", chunk(`"timings":{"cache_n":3,"prompt_n":6,"predicted_n":4}`) + chunk(`"timings":{}`) + chunk(`"timings":null`), "9 4 3 -", `{"timings":{"cache_n":3,"prompt_n":6,"predicted_n":4}}`},
+		{"timings' fields apart", chunk(`"timings":{"cache_n":3,"prompt_n":6}`) + chunk(`"timings":{"predicted_n":4,"prompt_n":null}`), "9 4 3 -", `{"timings":{"predicted_n":4,"prompt_n":null}}`},
+		{"odd types", chunk(`"usage":{"prompt_tokens":"9","completion_tokens":[4],"prompt_tokens_details":7}`), "- - - -", ""},
+		{"out of range", chunk(`"usage":{"prompt_tokens":1e999,"completion_tokens":1e300}`), "- - - -", `{"usage":{"prompt_tokens":1e999,"completion_tokens":1e300}}`},
+		{"not a number", chunk(`"usage":{"prompt_tokens":NaN,"completion_tokens":4}`), "- 4 - -", `{"usage":{"prompt_tokens":"NaN","completion_tokens":4}}`},
+		{"in the choice", "data: " + `{"choices":[{"index":0,"delta":{},"usage":{"prompt_tokens":9,"completion_tokens":4}}]}` + "\n\n", "9 4 - -", `{"usage":{"prompt_tokens":9,"completion_tokens":4}}`},
 		{"timings alone", chunk(`"timings":{"cache_n":3,"prompt_n":6,"predicted_n":4,"predicted_ms":100,"predicted_per_second":30}`), "9 4 3 -",
 			`{"timings":{"cache_n":3,"prompt_n":6,"predicted_n":4,"predicted_ms":100,"predicted_per_second":30}}`},
 		{"timings that hide the cache", chunk(`"timings":{"prompt_n":6,"predicted_n":4}`), "- 4 - -", `{"timings":{"prompt_n":6,"predicted_n":4}}`},
@@ -174,6 +190,45 @@ func TestReport(t *testing.T) {
 				t.Errorf("%s %s %v, want %s %s", got, r.JSON, err, c.want, c.json)
 			}
 		})
+	}
+}
+
+// TestFiguresThatAreNone: a rate or a duration that is no number is told as
+// what it is, so that its row is invalid; the answer is not lost.
+func TestFiguresThatAreNone(t *testing.T) {
+	for _, word := range []string{"NaN", "Infinity", "-Infinity", `"NaN"`} {
+		_, last, err := play(t, delta(`"content":"a"`), choices(`[],"timings":{"predicted_n":4,"predicted_ms":`+word+`,"predicted_per_second":`+word+`}`), finished, endMark)
+		r := last.Report
+		if err != nil || r.GenerationTPS == nil || r.EvalNS == nil || *r.CompletionTokens != 4 {
+			t.Fatalf("%s: %+v, %v", word, r, err)
+		}
+		for _, x := range []float64{*r.GenerationTPS, *r.EvalNS} {
+			if !math.IsNaN(x) && !math.IsInf(x, 0) {
+				t.Errorf("%s became %v", word, x)
+			}
+		}
+		if !json.Valid([]byte(r.JSON)) {
+			t.Errorf("%s is stored as %s", word, r.JSON)
+		}
+	}
+}
+
+// TestWhichModelAnswered: one chunk of another model is enough, wherever it
+// stands; the asked one under another spelling is none.
+func TestWhichModelAnswered(t *testing.T) {
+	for _, c := range []struct{ asked, said, want string }{
+		{"a", "a a a", "a"}, {"a", "a b a", "b"}, {"a", "b a a", "b"}, {"a", "a b c", "b"}, {"a", "b c", "b"},
+		{"/srv/a", "a b", "b"}, {"org/a", "a org/a b", "b"}, {"a", "", ""},
+	} {
+		a := &answer{streamed: true, tokens: 9, stats: stats{asked: c.asked}, emit: func(collect.Arrival) bool { return true }}
+		for _, m := range strings.Fields(c.said) {
+			if err := a.event(event{data: []byte(`{"model":"` + m + `","choices":[{"delta":{"content":"x"}}]}`)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := a.last().Report.Model; got != c.want {
+			t.Errorf("asked for %s, said %s: %s, want %s", c.asked, c.said, got, c.want)
+		}
 	}
 }
 
@@ -190,7 +245,7 @@ func TestRateRule(t *testing.T) {
 		{12, 229.291, 52.33524211591384, collect.RateTokens},
 		{1, 0, 0, collect.RateTokens},
 	} {
-		if got := (timings{PredictedN: &c.n, PredictedMS: &c.ms, PredictedPerSecond: &c.rate}).rule(); got != c.want {
+		if got := (&timings{PredictedN: number{&c.n}, PredictedMS: number{&c.ms}, PredictedPerSecond: number{&c.rate}}).rule(); got != c.want {
 			t.Errorf("%v tokens in %v ms at %v: %s, want %s", c.n, c.ms, c.rate, got, c.want)
 		}
 	}

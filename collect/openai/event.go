@@ -23,6 +23,8 @@ type choice struct {
 	Message      *said   `json:"message"`
 	Text         text    `json:"text"` // the older completions API
 	FinishReason *string `json:"finish_reason"`
+	// Some servers have the usage here.
+	Usage json.RawMessage `json:"usage"`
 }
 
 // said is what the model said in a chunk or a message. Servers name the
@@ -77,6 +79,11 @@ func (s *said) tool() string {
 // drop the event: encoding/json reads on behind it.
 func (c *chunk) parse(data []byte) error {
 	err := json.Unmarshal(data, c)
+	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+		if fixed := quoted(data); fixed != nil {
+			err = json.Unmarshal(fixed, c)
+		}
+	}
 	var odd *json.UnmarshalTypeError
 	if errors.As(err, &odd) && data[0] == '{' {
 		return nil

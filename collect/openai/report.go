@@ -4,97 +4,98 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"path"
 
 	"tokwatt/collect"
 )
 
 // usage is the counts object of the API.
 type usage struct {
-	PromptTokens     *float64 `json:"prompt_tokens"`
-	CompletionTokens *float64 `json:"completion_tokens"`
+	PromptTokens     number `json:"prompt_tokens"`
+	CompletionTokens number `json:"completion_tokens"`
 	PromptDetails    struct {
-		CachedTokens *float64 `json:"cached_tokens"`
+		CachedTokens number `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
 	CompletionDetails struct {
-		ReasoningTokens *float64 `json:"reasoning_tokens"`
+		ReasoningTokens number `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
+}
+
+// fields are those that we read.
+func (u *usage) fields() []*number {
+	return []*number{&u.PromptTokens, &u.CompletionTokens, &u.PromptDetails.CachedTokens, &u.CompletionDetails.ReasoningTokens}
 }
 
 // timings is llama.cpp's own account. prompt_n leaves out the cached tokens.
 type timings struct {
-	CacheN             *float64 `json:"cache_n"`
-	PromptN            *float64 `json:"prompt_n"`
-	PromptMS           *float64 `json:"prompt_ms"`
-	PromptPerSecond    *float64 `json:"prompt_per_second"`
-	PredictedN         *float64 `json:"predicted_n"`
-	PredictedMS        *float64 `json:"predicted_ms"`
-	PredictedPerSecond *float64 `json:"predicted_per_second"`
+	CacheN             number `json:"cache_n"`
+	PromptN            number `json:"prompt_n"`
+	PromptMS           number `json:"prompt_ms"`
+	PromptPerSecond    number `json:"prompt_per_second"`
+	PredictedN         number `json:"predicted_n"`
+	PredictedMS        number `json:"predicted_ms"`
+	PredictedPerSecond number `json:"predicted_per_second"`
 }
 
-// counts is a usage object, read and as it came.
-type counts struct {
-	usage
-	raw json.RawMessage
+func (t *timings) fields() []*number {
+	return []*number{&t.CacheN, &t.PromptN, &t.PromptMS, &t.PromptPerSecond, &t.PredictedN, &t.PredictedMS, &t.PredictedPerSecond}
 }
 
 // readCounts reads the usage of a chunk; nil where it is absent or null.
-func readCounts(raw json.RawMessage) *counts {
+func readCounts(raw json.RawMessage) *usage {
 	if !isObject(raw) {
 		return nil
 	}
-	c := &counts{raw: raw}
-	_ = json.Unmarshal(raw, &c.usage) // fields of odd types are not told
-	return c
+	u := &usage{}
+	_ = json.Unmarshal(raw, u) // fields of odd types are not told
+	return u
 }
 
 // stats gathers what the server says of itself.
 type stats struct {
+	asked   string // the model that was asked for
 	model   string
-	counts  []*counts
-	timings json.RawMessage
+	usage   usage
+	timings timings
+	// The newest objects that told something, as they came.
+	rawUsage, rawTimings json.RawMessage
 }
 
-// What is kept of one answer: usage objects, and the bytes of each statistics
-// object. A larger one is no statistics, and is not read.
-const (
-	maxCounts     = 16
-	maxStatistics = 64 << 10
-)
+// maxStatistics bounds a statistics object, in bytes. A larger one is none,
+// and is not read.
+const maxStatistics = 64 << 10
 
-// take keeps the statistics of a chunk. Of running totals, which a server may
-// send with every chunk, only the newest is kept, unless it leaves out what
-// an older one told.
-func (s *stats) take(c *chunk, n *counts) {
-	if c.Model != "" {
+// take keeps the statistics of a chunk.
+func (s *stats) take(c *chunk, n *usage, raw json.RawMessage) {
+	// One chunk of another model is enough to say that another answered.
+	if c.Model != "" && (s.model == "" || path.Base(shown(s.model)) == path.Base(shown(s.asked))) {
 		s.model = clip(c.Model, maxReason)
 	}
+	if n != nil && merge(s.usage.fields(), n.fields()) {
+		s.rawUsage = raw
+	}
 	if isObject(c.Timings) {
-		s.timings = c.Timings
-	}
-	if n == nil {
-		return
-	}
-	if last := len(s.counts) - 1; last >= 0 && n.covers(s.counts[last]) {
-		s.counts[last] = n
-	} else if len(s.counts) < maxCounts {
-		s.counts = append(s.counts, n)
+		var t timings
+		_ = json.Unmarshal(c.Timings, &t) // fields of odd types are not told
+		if merge(s.timings.fields(), t.fields()) {
+			s.rawTimings = c.Timings
+		}
 	}
 }
 
-// covers reports whether n tells all that old told: a 0 tells nothing where
-// there was a count.
-func (n *counts) covers(old *counts) bool {
-	for _, f := range [...][2]*float64{
-		{n.PromptTokens, old.PromptTokens},
-		{n.CompletionTokens, old.CompletionTokens},
-		{n.PromptDetails.CachedTokens, old.PromptDetails.CachedTokens},
-		{n.CompletionDetails.ReasoningTokens, old.CompletionDetails.ReasoningTokens},
-	} {
-		if f[1] != nil && (f[0] == nil || *f[0] == 0 && *f[1] != 0) {
-			return false
+// merge lets the newest word of each field stand, and reports whether there
+// was any. A 0 is no word where there was a figure.
+func merge(to, from []*number) (told bool) {
+	for i, f := range from {
+		if f.v == nil {
+			continue
+		}
+		told = true
+		if *f.v != 0 || to[i].v == nil {
+			to[i].v = f.v
 		}
 	}
-	return true
+	return told
 }
 
 func isObject(raw json.RawMessage) bool {
@@ -103,33 +104,24 @@ func isObject(raw json.RawMessage) bool {
 
 // report reads what was kept.
 func (s *stats) report() collect.Report {
-	r := collect.Report{Source: collect.ReportServer, Model: shown(s.model)}
-	var last json.RawMessage
-	for _, n := range s.counts {
-		latest(&r.PromptTokens, n.PromptTokens)
-		latest(&r.CompletionTokens, n.CompletionTokens)
-		latest(&r.CachedTokens, n.PromptDetails.CachedTokens)
-		latest(&r.ReasoningTokens, n.CompletionDetails.ReasoningTokens)
-		last = n.raw
+	r := collect.Report{
+		Source:           collect.ReportServer,
+		Model:            shown(s.model),
+		PromptTokens:     whole(s.usage.PromptTokens.v),
+		CompletionTokens: whole(s.usage.CompletionTokens.v),
+		CachedTokens:     whole(s.usage.PromptDetails.CachedTokens.v),
+		ReasoningTokens:  whole(s.usage.CompletionDetails.ReasoningTokens.v),
+		JSON:             verbatim(s.rawUsage, s.rawTimings),
 	}
-	if s.timings != nil {
+	if s.rawTimings != nil {
 		s.timed(&r)
 	}
-	r.JSON = verbatim(last, s.timings)
 	return r
-}
-
-// latest lets the newest word of a count stand, but no 0 over a count.
-func latest(to **int64, from *float64) {
-	if from == nil || *to != nil && *from == 0 {
-		return
-	}
-	*to = whole(from)
 }
 
 // whole is a count; nil for what can be none.
 func whole(f *float64) *int64 {
-	if f == nil || math.Abs(*f) > 1<<53 {
+	if f == nil || !(math.Abs(*f) <= 1<<53) { // nor is NaN
 		return nil
 	}
 	n := int64(*f)
@@ -138,20 +130,19 @@ func whole(f *float64) *int64 {
 
 // timed adds what llama.cpp says. Its counts stand in for usage, never over it.
 func (s *stats) timed(r *collect.Report) {
-	var t timings
-	_ = json.Unmarshal(s.timings, &t) // fields of odd types are not told
+	t := &s.timings
 	if r.CompletionTokens == nil {
-		r.CompletionTokens = whole(t.PredictedN)
+		r.CompletionTokens = whole(t.PredictedN.v)
 	}
 	if r.CachedTokens == nil {
-		r.CachedTokens = whole(t.CacheN)
+		r.CachedTokens = whole(t.CacheN.v)
 	}
-	if r.PromptTokens == nil && t.CacheN != nil && t.PromptN != nil {
-		n := *t.PromptN + *t.CacheN
+	if r.PromptTokens == nil && t.CacheN.v != nil && t.PromptN.v != nil {
+		n := *t.PromptN.v + *t.CacheN.v
 		r.PromptTokens = whole(&n)
 	}
-	r.PromptTPS, r.GenerationTPS = t.PromptPerSecond, t.PredictedPerSecond
-	r.PromptEvalNS, r.EvalNS = nanoseconds(t.PromptMS), nanoseconds(t.PredictedMS)
+	r.PromptTPS, r.GenerationTPS = t.PromptPerSecond.v, t.PredictedPerSecond.v
+	r.PromptEvalNS, r.EvalNS = nanoseconds(t.PromptMS.v), nanoseconds(t.PredictedMS.v)
 	if r.GenerationTPS != nil {
 		r.GenerationRule = t.rule()
 	}
@@ -160,13 +151,13 @@ func (s *stats) timed(r *collect.Report) {
 // rule finds the formula behind predicted_per_second from the figures
 // themselves: llama-server went from n / span to (n − 1) / span, and nothing
 // but the numbers tells which one it is.
-func (t timings) rule() collect.RateRule {
-	if t.PredictedN == nil || t.PredictedMS == nil || *t.PredictedMS <= 0 {
+func (t *timings) rule() collect.RateRule {
+	n, ms, rate := t.PredictedN.v, t.PredictedMS.v, t.PredictedPerSecond.v
+	if n == nil || ms == nil || *ms <= 0 {
 		return collect.RateTokens
 	}
-	perInterval := (*t.PredictedN - 1) / *t.PredictedMS * 1e3
-	perToken := *t.PredictedN / *t.PredictedMS * 1e3
-	if math.Abs(*t.PredictedPerSecond-perInterval) < math.Abs(*t.PredictedPerSecond-perToken) {
+	perInterval, perToken := (*n-1) / *ms * 1e3, *n / *ms * 1e3
+	if math.Abs(*rate-perInterval) < math.Abs(*rate-perToken) {
 		return collect.RateIntervals
 	}
 	return collect.RateTokens
@@ -213,13 +204,13 @@ type totals struct {
 }
 
 // step is the number of tokens of the output chunk that came with counts.
-func (t *totals) step(c *counts) int32 {
-	if t.lost || c == nil || c.CompletionTokens == nil {
+func (t *totals) step(c *usage) int32 {
+	if t.lost || c == nil || c.CompletionTokens.v == nil {
 		t.lost = true
 		return collect.TokensUnknown
 	}
-	now := *c.CompletionTokens
-	if now < t.before || now <= 0 || now > 1<<30 {
+	now := *c.CompletionTokens.v
+	if !(now > 0 && now >= t.before && now <= 1<<30) {
 		t.lost = true
 		return collect.TokensUnknown
 	}

@@ -92,7 +92,7 @@ func (s *stream) Close() error {
 // Arrivals writes the request and yields what comes back, the report last.
 func (s *stream) Arrivals() iter.Seq2[collect.Arrival, error] {
 	return func(yield func(collect.Arrival, error) bool) {
-		a := &answer{streamed: s.streamed, tokens: s.tokens, emit: func(x collect.Arrival) bool { return yield(x, nil) }}
+		a := &answer{streamed: s.streamed, tokens: s.tokens, stats: stats{asked: s.engine.model}, emit: func(x collect.Arrival) bool { return yield(x, nil) }}
 		err := s.exchange(a)
 		if a.stopped || !yield(a.last(), nil) {
 			return
