@@ -13,8 +13,13 @@
 //     dial.go); nothing but one write is left to do after the barrier.
 //  5. The stream writes it at the first pull and reads the response on the
 //     same goroutine (stream.go): lines become events (sse.go), events become
-//     arrivals (answer.go, event.go), statistics become the report
-//     (report.go), failures become one sentence (fault.go).
+//     arrivals (answer.go, event.go, text.go), statistics become the report
+//     (report.go, number.go), failures become one sentence (fault.go).
+//
+// Redirects are followed within reason (redirect.go): keys and headers go to
+// the origin that was named, and to no other. Whatever a server does costs
+// bounded memory: the head of an answer, a line, an event, a statistics object
+// and the number of events all have a limit.
 //
 // Streams speak HTTP/1.1 on their own connection instead of through
 // http.Transport, which hands the write to another goroutine, between our
