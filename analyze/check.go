@@ -14,7 +14,7 @@ import (
 // DatasetReport says what a dataset holds and what is wrong with it.
 type DatasetReport struct {
 	Sessions int // with a manifest
-	Foreign  int // sessions or files of other writers: without a manifest, so only read
+	Foreign  int // files that no manifest names, of other writers: they are only read
 	Files    int
 	Rows     int64
 	Bytes    int64

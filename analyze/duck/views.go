@@ -57,7 +57,7 @@ func (db *DB) createViews(ctx context.Context) error {
 			continue
 		}
 		if err := db.createView(ctx, t.Name, loader(t, files, oneSchema)); err != nil {
-			return fmt.Errorf("the files of table %s cannot be read: %w", t.Name, err)
+			return fmt.Errorf("the files of table %s cannot be read: %s", t.Name, shorten(err.Error()))
 		}
 	}
 	return nil
