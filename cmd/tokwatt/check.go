@@ -12,16 +12,24 @@ import (
 
 func (a *app) check() *cli.Command {
 	return &cli.Command{
-		Name:  "check",
-		Usage: "verify the store; say what is damaged and what can be saved",
+		Name:      "check",
+		Usage:     "verify the store or a dataset; say what is damaged",
+		ArgsUsage: "[DIR]",
+		Description: `Without DIR it is the store that is verified, with it the dataset in that
+folder: tokwatt check dataset. It says what can be saved, and how.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "repair-to", Usage: "`FILE` save all that can be read into a new store"},
 			jsonFlag(),
 		},
 		Metadata: examples("tokwatt check", "tokwatt check --repair-to saved.db"),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			if err := noArgs(cmd); err != nil {
-				return err
+			switch {
+			case cmd.Args().Len() > 1:
+				return usagef("check verifies one dataset at a time")
+			case cmd.Args().Present() && cmd.String("repair-to") != "":
+				return usagef("--repair-to saves a store: a dataset is written again by archive --to")
+			case cmd.Args().Present():
+				return a.checkDataset(ctx, cmd, cmd.Args().First())
 			}
 			db, err := openStore(cmd)
 			if err != nil {
