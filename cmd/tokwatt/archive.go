@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -17,7 +18,7 @@ func (a *app) archive() *cli.Command {
 		Name:  "archive",
 		Usage: "write ended sessions into a Parquet dataset",
 		Description: `Many hosts may archive into one folder: each session has files of its own, and
-one that is there already is left as it is.`,
+one that is there already is left as it is, unless it is damaged.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "to", Usage: "`DIR` the dataset's folder"},
 			&cli.StringFlag{Name: "since", Usage: "`DAY` only sessions from then on: 2026-01-31"},
@@ -74,38 +75,61 @@ func chosenSessions(ctx context.Context, cmd *cli.Command, db *store.Store) ([]s
 	}), nil
 }
 
+// archived is what became of the sessions.
+type archived struct {
+	Written  []string `json:"written"`
+	Repaired []string `json:"repaired"` // were there, but damaged
+	Present  int      `json:"present"`
+	Running  int      `json:"running"` // left out
+}
+
 func (a *app) archiveTo(ctx context.Context, cmd *cli.Command, db *store.Store, sessions []store.SessionInfo) error {
 	dir := cmd.String("to")
 	have, err := analyze.SessionsIn(dir)
 	if err != nil {
 		return fmt.Errorf("dataset %s: %w", dir, err)
 	}
-	written, present, active := []string{}, 0, 0
+	sum := archived{Written: []string{}, Repaired: []string{}}
 	for _, s := range sessions {
-		switch {
-		case running(s):
-			active++
-		case s.End == nil: // its process died; what it stored is whole
-			if err := a.export(ctx, db, s.ID, dir, true); err != nil {
-				return err
-			}
-			written = append(written, s.ID)
-		case slices.Contains(have, s.ID):
-			present++
-		default:
-			if err := a.export(ctx, db, s.ID, dir, true); err != nil {
-				return err
-			}
-			written = append(written, s.ID)
+		if running(s) {
+			sum.Running++
+			continue
+		}
+		m, damage := analyze.ReadManifest(dir, s.ID)
+		if m != nil {
+			damage = m.Verify(dir)
+		} else if damage == nil && slices.Contains(have, s.ID) {
+			damage = errors.New("it has no manifest")
+		}
+		if m != nil && damage == nil && m.Current(records(s)) {
+			sum.Present++
+			continue
+		}
+		if ok, err := a.export(ctx, db, s, dir, true); err != nil {
+			return err
+		} else if !ok {
+			continue
+		}
+		if damage != nil {
+			sum.Repaired = append(sum.Repaired, s.ID)
+		} else {
+			sum.Written = append(sum.Written, s.ID)
 		}
 	}
 	if cmd.Bool("json") {
-		return a.printJSON(map[string]any{"written": written, "present": present, "running": active})
+		return a.printJSON(sum)
 	}
-	fmt.Fprintf(a.out, "%s written to %s, %d already there", plural(int64(len(written)), "session"), dir, present)
-	if active > 0 {
-		fmt.Fprintf(a.out, ", %d still running left out", active)
+	a.printArchived(sum, dir)
+	return nil
+}
+
+func (a *app) printArchived(sum archived, dir string) {
+	fmt.Fprintf(a.out, "%s written to %s, %d already there", plural(int64(len(sum.Written)), "session"), dir, sum.Present)
+	if n := len(sum.Repaired); n > 0 {
+		fmt.Fprintf(a.out, ", %d repaired", n)
+	}
+	if sum.Running > 0 {
+		fmt.Fprintf(a.out, ", %d still running left out", sum.Running)
 	}
 	fmt.Fprintln(a.out)
-	return nil
 }

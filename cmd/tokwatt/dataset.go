@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -16,108 +14,6 @@ import (
 	"tokwatt/analyze/duck"
 	"tokwatt/store"
 )
-
-// dataset is the Parquet form of a store, which is all that SQL reads. Ended
-// sessions are exported once, into a folder beside the store that belongs to
-// this schema and these formulas; sessions that still run are exported anew
-// each time into a temporary folder.
-type dataset struct {
-	roots []string
-	tmp   string
-}
-
-// datasetDir is the folder for a store's ended sessions.
-func datasetDir(db *store.Store) string {
-	return filepath.Join(db.Path()+".dataset", fmt.Sprintf("v%d-%d", analyze.SchemaVersion, analyze.FormulaVersion))
-}
-
-// slow is how long an export may take before people are told.
-const slow = time.Second
-
-// syncDataset brings the dataset of a store up to date.
-func (a *app) syncDataset(ctx context.Context, db *store.Store) (*dataset, error) {
-	sessions, err := db.Sessions(ctx)
-	if err != nil {
-		return nil, storeError(err)
-	}
-	dir := datasetDir(db)
-	have, err := analyze.SessionsIn(dir)
-	if err != nil {
-		return nil, fmt.Errorf("dataset %s: %w", dir, err)
-	}
-	d := &dataset{roots: []string{dir}}
-	if err := dropDeleted(dir, have, sessions); err != nil {
-		return nil, err
-	}
-	told := time.Now()
-	for i, s := range sessions {
-		root := dir
-		if s.End == nil {
-			if root, err = d.temporary(); err != nil {
-				return nil, err
-			}
-		} else if slices.Contains(have, s.ID) {
-			continue
-		}
-		if time.Since(told) > slow {
-			fmt.Fprintf(a.err, "exporting session %d of %d for SQL\n", i+1, len(sessions))
-			told = time.Now()
-		}
-		if err := a.export(ctx, db, s.ID, root, false); err != nil {
-			d.Close()
-			return nil, err
-		}
-	}
-	return d, nil
-}
-
-// temporary is the folder for sessions that still run.
-func (d *dataset) temporary() (string, error) {
-	if d.tmp != "" {
-		return d.tmp, nil
-	}
-	tmp, err := os.MkdirTemp("", "tokwatt-running-")
-	if err != nil {
-		return "", fmt.Errorf("no temporary folder: %w", err)
-	}
-	d.tmp = tmp
-	d.roots = append(d.roots, tmp)
-	return tmp, nil
-}
-
-// Close removes what is temporary.
-func (d *dataset) Close() error {
-	if d.tmp == "" {
-		return nil
-	}
-	return os.RemoveAll(d.tmp)
-}
-
-// export writes one session as Parquet; with sync it is on the disk when it
-// returns. Values of the store that can't be read are named; the rest goes in.
-func (a *app) export(ctx context.Context, db *store.Store, id, root string, sync bool) error {
-	done, err := analyze.Export(ctx, db.Records(ctx, id), root, analyze.ExportOptions{Sync: sync})
-	if err != nil {
-		return fmt.Errorf("session %s as Parquet into %s: %w", id, root, err)
-	}
-	for _, err := range done.Errors {
-		fmt.Fprintf(a.err, "tokwatt: left out: %v\n", err)
-	}
-	return nil
-}
-
-// dropDeleted removes the files of sessions that the store no longer has.
-func dropDeleted(dir string, have []string, sessions []store.SessionInfo) error {
-	for _, id := range have {
-		if slices.ContainsFunc(sessions, func(s store.SessionInfo) bool { return s.ID == id }) {
-			continue
-		}
-		if err := analyze.RemoveSession(dir, id); err != nil {
-			return fmt.Errorf("dataset %s: %w", dir, err)
-		}
-	}
-	return nil
-}
 
 // datasetFlag is --dataset.
 func datasetFlag() cli.Flag {
@@ -142,11 +38,11 @@ func (a *app) sql(ctx context.Context, cmd *cli.Command, ids ...string) (*duck.D
 	if err != nil {
 		return nil, nil, err
 	}
-	data, err := a.syncDataset(ctx, st)
+	data, err := a.openCache(ctx, st)
 	if err != nil {
 		return nil, nil, err
 	}
-	db, err := duck.Open(ctx, duck.Options{Roots: data.roots, Sessions: ids})
+	db, err := duck.Open(ctx, duck.Options{Roots: data.roots(), Sessions: ids, Mend: data.mend})
 	if err != nil {
 		return nil, nil, errors.Join(err, data.Close())
 	}
@@ -154,10 +50,32 @@ func (a *app) sql(ctx context.Context, cmd *cli.Command, ids ...string) (*duck.D
 }
 
 func openDataset(ctx context.Context, root string, ids ...string) (*duck.DB, error) {
-	if info, err := os.Stat(root); err != nil || !info.IsDir() {
-		return nil, usagef("--dataset %s: there is no such folder", root)
+	if err := isDataset(root); err != nil {
+		return nil, err
 	}
-	return duck.Open(ctx, duck.Options{Roots: []string{root}, Sessions: ids})
+	return duck.Open(ctx, duck.Options{Roots: []string{root}, Sessions: ids, Mend: func(ctx context.Context) (bool, error) {
+		return false, damageIn(ctx, root)
+	}})
+}
+
+// isDataset refuses what is no dataset as the caller's fault.
+func isDataset(root string) error {
+	if info, err := os.Stat(root); err != nil || !info.IsDir() {
+		return usagef("--dataset %s: there is no such folder", root)
+	}
+	if err := analyze.IsDataset(root); err != nil {
+		return usagef("--dataset %s: %w", root, err)
+	}
+	return nil
+}
+
+// damageIn says which file of a dataset is damaged, or nothing.
+func damageIn(ctx context.Context, root string) error {
+	report, err := analyze.CheckDataset(ctx, root)
+	if err != nil || report.OK() {
+		return err
+	}
+	return &coded{exitStore, fmt.Errorf("dataset %s is damaged (%w): `tokwatt check %s` names all that is", root, report.Problems[0], root)}
 }
 
 // askSessions opens SQL over the sessions with the given prefixes, of the
@@ -197,6 +115,9 @@ func finder(ctx context.Context, cmd *cli.Command) (func(prefix string) (string,
 			}
 			return id, nil
 		}, err
+	}
+	if err := isDataset(root); err != nil {
+		return nil, err
 	}
 	known, err := analyze.SessionsIn(root)
 	if err != nil {

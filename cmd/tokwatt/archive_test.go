@@ -1,0 +1,91 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestArchiveRepairs: each run leaves the dataset as the store has it, and
+// other hosts' files as they are.
+func TestArchiveRepairs(t *testing.T) {
+	db, to := fixture(t), filepath.Join(t.TempDir(), "archive")
+	archive := func(want string) {
+		t.Helper()
+		if r := tokwatt(t, "", "archive", "--db", db, "--to", to); r.code != 0 || strings.TrimSpace(r.out) != want {
+			t.Errorf("exit %d: %s%s, want %s", r.code, r.out, r.err, want)
+		}
+	}
+	sound := func(code int, say string) {
+		t.Helper()
+		r := tokwatt(t, "", "check", to)
+		if r.code != code || !strings.Contains(r.out, say) {
+			t.Errorf("check: exit %d, want %d, with %q in: %s%s", r.code, code, say, r.out, r.err)
+		}
+	}
+	archive("2 sessions written to " + to + ", 0 already there")
+	archive("0 sessions written to " + to + ", 2 already there")
+	sound(0, "nothing is damaged")
+	files := parquetFiles(t, to)
+	other := filepath.Join(filepath.Dir(files[0]), "other-host.parquet")
+	copyFile(t, files[len(files)-1], other)
+
+	for name, harm := range map[string]func(path string){
+		"lost":      func(path string) { os.Remove(path) },
+		"cut":       func(path string) { os.Truncate(path, 60) },
+		"empty":     func(path string) { os.WriteFile(path, nil, 0o644) },
+		"scrambled": func(path string) { scramble(t, path, 200); os.Chtimes(path, inAnHour(), inAnHour()) },
+	} {
+		for _, f := range []string{files[0], files[5], files[len(files)-2]} {
+			harm(f)
+			rel, _ := filepath.Rel(to, f)
+			sound(exitStore, "damaged: "+rel)
+			archive("0 sessions written to " + to + ", 1 already there, 1 repaired")
+			if _, err := os.Stat(other); err != nil {
+				t.Errorf("%s %s: the file of another host is gone", name, rel)
+			}
+		}
+	}
+	archive("0 sessions written to " + to + ", 2 already there")
+	os.Remove(other)
+	sound(0, "nothing is damaged")
+	os.RemoveAll(filepath.Join(to, ".sessions"))
+	sound(0, "other writers")
+	archive("0 sessions written to " + to + ", 0 already there, 2 repaired")
+}
+
+// TestDamagedDatasetIsNamed: SQL over an archive has nothing to mend it with.
+func TestDamagedDatasetIsNamed(t *testing.T) {
+	needsSQL(t)
+	db, to := fixture(t), filepath.Join(t.TempDir(), "archive")
+	tokwatt(t, "", "archive", "--db", db, "--to", to)
+	f := parquetFiles(t, to)[0]
+	scramble(t, f, 300)
+	rel, _ := filepath.Rel(to, f)
+	r := tokwatt(t, "", "query", "--dataset", to, "select * from batches order by all")
+	if r.code != exitStore || !strings.Contains(r.err, rel) || !strings.Contains(r.err, "tokwatt check") {
+		t.Errorf("exit %d: %s", r.code, r.err)
+	}
+	if r := tokwatt(t, "", "check", to, "--json"); r.code != exitStore || !strings.Contains(r.out, rel) {
+		t.Errorf("check: exit %d: %s%s", r.code, r.out, r.err)
+	}
+}
+
+func TestWrongDatasetFolders(t *testing.T) {
+	needsSQL(t)
+	wrong := t.TempDir()
+	for _, args := range [][]string{
+		{"query", "--dataset", wrong, "select 1"}, {"summary", "--dataset", wrong}, {"check", wrong},
+		{"query", "--dataset", wrong + "/none", "select 1"}, {"check", wrong + "/none"}, {"check", wrong, wrong},
+		{"check", wrong, "--repair-to", "x"},
+	} {
+		r := tokwatt(t, "", args...)
+		if r.code != exitUsage || !strings.HasPrefix(r.err, "tokwatt: ") || r.out != "" {
+			t.Errorf("%q: exit %d: %s%s", args, r.code, r.out, r.err)
+		}
+	}
+}
+
+func inAnHour() time.Time { return time.Now().Add(time.Hour) }
