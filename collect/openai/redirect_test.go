@@ -68,7 +68,7 @@ func TestSecretsStay(t *testing.T) {
 				if strings.HasPrefix(r.URL.Path, "/v1/") { // a step within the origin first
 					rw.Header().Set("Location", "/step"+r.URL.Path)
 				} else {
-					rw.Header().Set("Location", goal+strings.TrimPrefix(r.URL.Path, "/step"))
+					rw.Header().Set("Location", goal+"/moved"+strings.TrimPrefix(r.URL.Path, "/step"))
 				}
 				rw.WriteHeader(status)
 			}))
