@@ -20,6 +20,10 @@
 // fences: the lock alone would let COPY write below the roots, the gate alone
 // would rest on a list. Summaries reads the view summary into analyze.Summary.
 //
+// A statement that fails on what may be a damaged file asks Options.Mend for a
+// new one and runs again (query.go). Temporary files are in a folder that the
+// next session removes should this one be killed (scratch.go).
+//
 // A result is held in DuckDB's memory until its Rows are closed; reading it
 // row by row costs no second copy. A DB has one connection and serves one
 // goroutine at a time. Sums and means of doubles differ in the last digits
