@@ -21,7 +21,7 @@ type load struct {
 // A timer is asked for this often. Every wake-up of an idle process keeps the
 // runtime's own watcher awake for another millisecond, so more often would
 // cost more than the streams do.
-const wakeEvery = 50 * time.Millisecond
+const wakeEvery = 100 * time.Millisecond
 
 // Under this much wall time a share of CPU time says nothing: the kernel
 // counts it in ticks.
