@@ -71,16 +71,23 @@ func batchWall(ds []derivation) *float64 {
 
 // aggGen is exo's aggregate: the highest rate of a good request × the streams
 // asked for. It is an upper bound: it supposes that all streams ran at the
-// pace of the fastest, all the time. Implausible rates are left out.
+// pace of the fastest, all the time. A rate that can't be true is left out; one
+// that stands in for a server's such rate is not.
 func aggGen(c *Context, ds []derivation) *float64 {
 	best := 0.0
 	for i := range ds {
 		row := ds[i].row
-		if row.Status == StatusOK && row.GenerationTPS != nil && !ds[i].flags.has(flagImplausible) {
+		if row.Status == StatusOK && row.GenerationTPS != nil && *row.GenerationTPS <= maxGenerationTPS {
 			best = max(best, *row.GenerationTPS)
 		}
 	}
 	return positive(ptr(best * float64(c.Case.Concurrency)))
+}
+
+// tooMany reports a token count that can't be true: on our own clock it makes a
+// rate that no machine reaches.
+func (d *derivation) tooMany() bool {
+	return d.row.GenerationTPSClient != nil && *d.row.GenerationTPSClient > maxGenerationTPS
 }
 
 // tokenSums are the tokens of the good requests of a batch; a sum is nil where
@@ -101,7 +108,7 @@ func sumTokens(ds []derivation) tokenSums {
 	good := false
 	for i := range ds {
 		row := ds[i].row
-		if row.Status != StatusOK {
+		if row.Status != StatusOK || ds[i].tooMany() {
 			continue
 		}
 		good = true
@@ -138,7 +145,7 @@ func aggSteady(c *Context, ds []derivation) *float64 {
 	a, b := math.Inf(-1), math.Inf(1)
 	for i := range ds {
 		d := &ds[i]
-		if d.row.Status != StatusOK || d.spanS() == nil || d.counted() == nil {
+		if d.row.Status != StatusOK || d.spanS() == nil || d.counted() == nil || d.tooMany() {
 			return nil
 		}
 		a = max(a, float64(d.r.StartNS)+float64(d.out.first))

@@ -190,6 +190,22 @@ func TestImplausibleRatesDoNotLeadTheBatch(t *testing.T) {
 	near(t, "agg_gen_tps", deriveBatch(tr, b, nil).AggGenTPS, 100)
 }
 
+// A count that no machine reaches takes no part in what came out of a batch; a
+// rate of our own that stands in for a server's does.
+func TestImplausibleCountsDoNotCarryTheBatch(t *testing.T) {
+	tr, b := streams(2)
+	b.Requests[0].Report.CompletionTokens = ptr(int64(25_000))
+	row := deriveBatch(tr, b, nil)
+	near(t, "agg_gen_tps", row.AggGenTPS, 100)
+	near(t, "agg_wall_tps", row.AggWallTPS, 25/0.62)
+	isNull(t, "agg_steady_tps", row.AggSteadyTPS)
+
+	tr, b = streams(1)
+	r := &b.Requests[0].Report
+	r.GenerationTPS, r.GenerationRule, r.EvalNS = ptr(1250.0), collect.RateIntervals, ptr(20e6)
+	near(t, "agg_gen_tps beside a wrong duration", deriveBatch(tr, b, nil).AggGenTPS, 50)
+}
+
 func TestEnergyPerToken(t *testing.T) {
 	tr, b := streams(2)
 	b.Requests[0].Report.CachedTokens = ptr(int64(14))

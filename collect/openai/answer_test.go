@@ -196,7 +196,7 @@ func TestReport(t *testing.T) {
 // TestFiguresThatAreNone: a rate or a duration that is no number is told as
 // what it is, so that its row is invalid; the answer is not lost.
 func TestFiguresThatAreNone(t *testing.T) {
-	for _, word := range []string{"NaN", "Infinity", "-Infinity", `"NaN"`} {
+	for _, word := range []string{"NaN", "Infinity", "-Infinity", `"NaN"`, "1e400", "-1e400"} {
 		_, last, err := play(t, delta(`"content":"a"`), choices(`[],"timings":{"predicted_n":4,"predicted_ms":`+word+`,"predicted_per_second":`+word+`}`), finished, endMark)
 		r := last.Report
 		if err != nil || r.GenerationTPS == nil || r.EvalNS == nil || *r.CompletionTokens != 4 {

@@ -2,8 +2,9 @@ package openai
 
 import (
 	"bytes"
-	"encoding/json"
+	"errors"
 	"math"
+	"strconv"
 )
 
 // number is a figure that a server states; nil where it states none, or
@@ -16,14 +17,19 @@ var notFinite = map[string]float64{"NaN": math.NaN(), "Infinity": math.Inf(1), "
 
 // UnmarshalJSON reads a number, or a word for none. It is never an error.
 func (n *number) UnmarshalJSON(raw []byte) error {
-	var f float64
-	if json.Unmarshal(raw, &f) == nil && raw[0] != 'n' {
+	// A number too large for a double is infinite: ParseFloat says so beside
+	// its error.
+	f, err := strconv.ParseFloat(string(raw), 64)
+	if isNumber(raw) && (err == nil || errors.Is(err, strconv.ErrRange)) {
 		n.v = &f
 	} else if f, ok := notFinite[string(bytes.Trim(raw, `"`))]; ok {
 		n.v = &f
 	}
 	return nil
 }
+
+// isNumber tells a JSON number from all that ParseFloat takes beside them.
+func isNumber(raw []byte) bool { return raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9' }
 
 // quoted puts quotes around the words of notFinite that stand where JSON wants
 // a value, so that an event is not lost for one figure. It returns nil where
