@@ -78,14 +78,7 @@ func (s *Store) Compact(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			abandon(held)
-			err = s.fileError(ErrDamaged, fmt.Sprint(p))
-			return
-		}
-		err = errors.Join(err, db.Close())
-	}()
+	defer s.closeWrite(db, held, &err)
 	target, err := filepath.EvalSymlinks(s.path)
 	if err != nil {
 		return err

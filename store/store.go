@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime/debug"
 	"time"
 
@@ -103,22 +104,26 @@ func (s *Store) update(ctx context.Context, check pageCheck, fn func(*bolt.Tx) e
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			// bbolt's own locks are in an unknown state, so Close could
-			// wait for ever: let go of the file, and of nothing else.
-			abandon(held)
-			err = s.fileError(ErrDamaged, fmt.Sprint(p))
-			return
-		}
-		err = errors.Join(err, db.Close())
-	}()
+	defer s.closeWrite(db, held, &err)
 	// A bad disk shows as a fault in the mapped file: make it a panic.
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	if err := db.Update(fn); err != nil {
 		return s.writeError(err)
 	}
 	return nil
+}
+
+// closeWrite ends what openWrite began; it must be deferred itself, since it
+// turns a panic of bbolt, or a fault of the disk, into the error.
+func (s *Store) closeWrite(db *bolt.DB, held *os.File, err *error) {
+	if p := recover(); p != nil {
+		// bbolt's own locks are in an unknown state, so Close could
+		// wait for ever: let go of the file, and of nothing else.
+		abandon(held)
+		*err = s.fileError(ErrDamaged, fmt.Sprint(p))
+		return
+	}
+	*err = errors.Join(*err, db.Close())
 }
 
 func (s *Store) fileError(reason error, detail string) error {

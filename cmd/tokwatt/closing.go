@@ -20,7 +20,7 @@ type closing struct {
 	failed   int64
 	short    int64 // answers that ended before the wanted length
 	// watch sees the rows of each measured batch; may be nil.
-	watch func(analyze.BatchRow, []analyze.RequestRow)
+	watch func([]analyze.RequestRow)
 }
 
 // caseFigures are the figures of one case's rows in statistics.
@@ -109,7 +109,7 @@ func (c *closing) batch(b *collect.Batch) {
 	ctx.Target, ctx.Case = c.targets[k.raw.TargetID], k.raw
 	row, requests := analyze.Derive(ctx, b, nil)
 	if c.watch != nil {
-		c.watch(row, requests)
+		c.watch(requests)
 	}
 	counts := false // the batch has a row in the figures
 	for _, r := range requests {

@@ -120,7 +120,7 @@ func readShown(ctx context.Context, db *store.Store, id string) (*shown, error) 
 }
 
 // note counts what is remarkable about the rows of a batch.
-func (s *shown) note(_ analyze.BatchRow, rows []analyze.RequestRow) {
+func (s *shown) note(rows []analyze.RequestRow) {
 	for _, r := range rows {
 		if r.ErrorKind != "" {
 			s.Failures = count1(s.Failures, r.ErrorKind+": "+r.Error)
