@@ -41,7 +41,7 @@ func (t *targetRun) call(p point, req *Request) Call {
 		Temperature: t.spec.Temperature, Seed: t.spec.Seed,
 		Stream:  p.Streaming,
 		Cold:    p.CacheMode == CacheCold,
-		BanEOS:  p.TGWanted,
+		BanEOS:  p.TGWanted && !t.spec.NoEOSBan,
 		Streams: p.Concurrency,
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"iter"
+
+	"tokwatt/power"
 )
 
 // A Driver knows one way to reach engines.
@@ -59,6 +61,13 @@ type Counter interface {
 	Count(ctx context.Context, p Prompt) (Counted, error)
 }
 
+// A Sensed is an Engine that has sensors of its own, as a cluster has them on
+// its nodes.
+type Sensed interface {
+	// Sources are read during the whole measurement of the target.
+	Sources() []power.Source
+}
+
 // ErrNoCount is what a Counter returns when the engine answers without saying
 // how long the prompt was: then no prompt of an exact length can be made.
 var ErrNoCount = errors.New("the server does not say how many tokens a prompt has, so none of an exact length can be made: give your own text with --prompt")
@@ -92,6 +101,7 @@ type Arrival struct {
 	HTTPStatus  *int64
 	NotStreamed bool // a single body, whether asked for or not
 	UncleanEnd  bool
+	Stamps      StampSource // who stamped the arrivals of this stream
 }
 
 // Call is one request as an engine is asked to make it.
@@ -104,6 +114,12 @@ type Call struct {
 	Cold        bool  // nothing may be reused from earlier requests
 	BanEOS      bool  // generate MaxTokens tokens, whatever the model says
 	Streams     int64 // how many calls are released together, this one included
+}
+
+// A TextCounter is a Prompter that has the model's own tokenizer.
+type TextCounter interface {
+	// CountText is the number of tokens of a text by itself.
+	CountText(text string) int64
 }
 
 // Prompt is one conversation of at most a system and a user message.

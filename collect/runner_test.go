@@ -347,8 +347,8 @@ func TestCaseSaysHowItWasCold(t *testing.T) {
 	}{
 		"engine": {"engine", Spec{PP: []int64{1}}, [2]string{"cold", "engine"}},
 		"nonce":  {"", Spec{PP: []int64{1}}, [2]string{"cold", "nonce"}},
-		"own":    {"", Spec{Prompts: []string{"hi"}}, [2]string{"cold", ""}},
-		"prefix": {"engine", Spec{PP: []int64{1}, UsePrefixCache: true}, [2]string{"prefix", ""}},
+		"own":    {"", Spec{Prompts: []Text{{Text: "hi"}}}, [2]string{"cold", ""}},
+		"prefix": {"engine", Spec{PP: []int64{1}, Cache: CachePrefix}, [2]string{"prefix", ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -359,7 +359,7 @@ func TestCaseSaysHowItWasCold(t *testing.T) {
 				if got := [2]string{string(k.CacheMode), k.ColdMethod}; got != c.want {
 					t.Errorf("%v, want %v", got, c.want)
 				}
-				if d.calls[0].Cold == c.spec.UsePrefixCache {
+				if d.calls[0].Cold == (c.spec.Cache == CachePrefix) {
 					t.Error("the call says otherwise")
 				}
 			})
@@ -375,8 +375,8 @@ func TestShapes(t *testing.T) {
 		"zip":      {Spec{PP: []int64{1, 2}, TG: []int64{8, 9}}, []string{"1/8/1", "2/9/1"}},
 		"all":      {Spec{PP: []int64{1, 2}, TG: []int64{8, 9}, AllCombinations: true}, []string{"1/8/1", "1/9/1", "2/8/1", "2/9/1"}},
 		"product":  {Spec{PP: []int64{1, 2, 3}, TG: []int64{8}, Concurrency: []int64{1, 4}}, []string{"1/8/1", "1/8/4", "2/8/1", "2/8/4", "3/8/1", "3/8/4"}},
-		"own":      {Spec{Prompts: []string{"x"}}, []string{"0/128/1"}},
-		"own, two": {Spec{Prompts: []string{"x", "y"}, TG: []int64{5}}, []string{"0/5/1", "0/5/1"}},
+		"own":      {Spec{Prompts: []Text{{Text: "x"}}}, []string{"0/128/1"}},
+		"own, two": {Spec{Prompts: []Text{{Text: "x"}, {Text: "y"}}, TG: []int64{5}}, []string{"0/5/1", "0/5/1"}},
 	} {
 		var got []string
 		for _, s := range c.spec.Shapes() {
@@ -389,7 +389,7 @@ func TestShapes(t *testing.T) {
 }
 
 func TestValidateNamesEveryFault(t *testing.T) {
-	err := Spec{PP: []int64{0}, TG: []int64{1, -3}, Prompts: []string{"x"}, Concurrency: []int64{0}, Repeat: -1, Warmup: ptr(-1), Order: "odd", Temperature: ptr(math.NaN())}.Validate()
+	err := Spec{PP: []int64{0}, TG: []int64{1, -3}, Prompts: []Text{{Text: "x"}}, Concurrency: []int64{0}, Repeat: -1, Warmup: ptr(-1), Order: "odd", Temperature: ptr(math.NaN())}.Validate()
 	for _, want := range []string{"exclude each other", "--pp 0", "--tg 1:", "--tg -3", "--concurrency 0", "--repeat", "--warmup", "--order odd", "--temperature"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no word of %q in: %v", want, err)

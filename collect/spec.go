@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -14,26 +15,51 @@ type Spec struct {
 	// The matrix: sized prompts (PP × TG) or the user's own.
 	PP              []int64
 	TG              []int64
-	AllCombinations bool     // the product even where the lists are of one length
-	Prompts         []string // own prompts, verbatim; then PP must be empty
-	Concurrency     []int64  // default 1
-	Repeat          int      // default 6
-	Warmup          *int     // discarded batches of the first pair's shape per target; default 1
-	Order           Order    // default interleaved
+	AllCombinations bool    // the product even where the lists are of one length
+	Prompts         []Text  // own prompts, verbatim; then PP must be empty
+	Concurrency     []int64 // default 1
+	Repeat          int     // default 6
+	Warmup          *int    // discarded batches per target, of the first pair's shape; default 1
+	WarmupPrompt    *Text   // sent by warm-ups instead, one at a time
+	Order           Order   // default interleaved
 
 	// Each request.
-	Temperature    *float64 // nil: the server's default
-	Seed           *int64
-	NoStream       bool
-	UsePrefixCache bool
-	Timeout        time.Duration // whole request; default 2 h
-	FirstTimeout   time.Duration // until the first progress; default 30 min
-	StallTimeout   time.Duration // between outputs; default 2 min
+	Temperature  *float64 // nil: the server's default
+	Seed         *int64
+	Streaming    Streaming
+	Cache        CacheMode     // default cold
+	NoEOSBan     bool          // let the model end where it likes, wanted length or not
+	Unload       bool          // free the model when its target is done, where the engine can
+	Timeout      time.Duration // whole request; default 2 h
+	FirstTimeout time.Duration // until the first progress; default 30 min
+	StallTimeout time.Duration // between outputs; default 2 min
 
 	// Between batches; negative: none. In-process engines pause 0 unless set.
 	Pause       time.Duration // before each batch; default 1 s
 	GroupPause  time.Duration // after each group of batches; default 1 s
 	TargetPause time.Duration // between targets; default none
+}
+
+// Text is a prompt that is sent verbatim.
+type Text struct {
+	Kind  string // empty: "own"
+	Text  string
+	Limit int64 // max_tokens where the spec has no TG; 0: DefaultTG
+}
+
+// Streaming says which answers are asked for as streams.
+type Streaming string
+
+// The streaming policies.
+const (
+	StreamAll    Streaming = ""       // every answer
+	StreamSingle Streaming = "single" // where one request runs alone
+	StreamNone   Streaming = "none"
+)
+
+// streams reports whether requests of that concurrency are streamed.
+func (s Streaming) streams(concurrency int64) bool {
+	return s == StreamAll || s == StreamSingle && concurrency == 1
 }
 
 // Order says how repeats follow each other.
@@ -66,8 +92,8 @@ const (
 
 // Shape is the matrix point of a case, before a target is known.
 type Shape struct {
-	PP          int64  // 0: own prompt
-	Prompt      string // own prompt, verbatim
+	PP          int64 // 0: own prompt
+	Prompt      Text  // own prompt, verbatim
 	TG          int64
 	TGWanted    bool
 	Concurrency int64
@@ -111,6 +137,16 @@ func (s Spec) Validate() error {
 	if t := s.Temperature; t != nil && !(*t >= 0 && *t <= 100) {
 		bad("--temperature %g: must be from 0 to 100", *t)
 	}
+	switch s.Streaming {
+	case StreamAll, StreamSingle, StreamNone:
+	default:
+		bad("streaming %q: must be %q or %q, or empty", s.Streaming, StreamSingle, StreamNone)
+	}
+	switch s.Cache {
+	case "", CacheCold, CachePrefix, CacheServer:
+	default:
+		bad("cache mode %q: must be %s, %s or %s", s.Cache, CacheCold, CachePrefix, CacheServer)
+	}
 	switch s.Order {
 	case "", OrderInterleaved, OrderListed:
 	default:
@@ -134,27 +170,23 @@ func (s Spec) Shapes() []Shape {
 }
 
 func (s Spec) pairs() []Shape {
-	tgs, wanted := s.TG, true
-	if len(tgs) == 0 {
-		tgs, wanted = []int64{DefaultTG}, false
-	}
 	var out []Shape
-	if len(s.Prompts) > 0 {
-		for _, p := range s.Prompts {
-			for _, tg := range tgs {
-				out = append(out, Shape{Prompt: p, TG: tg, TGWanted: wanted})
-			}
+	for _, p := range s.Prompts {
+		if len(s.TG) == 0 {
+			out = append(out, Shape{Prompt: p, TG: cmp.Or(p.Limit, DefaultTG)})
 		}
-		return out
+		for _, tg := range s.TG {
+			out = append(out, Shape{Prompt: p, TG: tg, TGWanted: true})
+		}
 	}
-	if len(s.PP) == len(tgs) && !s.AllCombinations {
+	if len(s.PP) == len(s.TG) && !s.AllCombinations {
 		for i, pp := range s.PP {
-			out = append(out, Shape{PP: pp, TG: tgs[i], TGWanted: true})
+			out = append(out, Shape{PP: pp, TG: s.TG[i], TGWanted: true})
 		}
 		return out
 	}
 	for _, pp := range s.PP {
-		for _, tg := range tgs {
+		for _, tg := range s.TG {
 			out = append(out, Shape{PP: pp, TG: tg, TGWanted: true})
 		}
 	}
@@ -167,6 +199,9 @@ func (s Spec) concurrency() []int64 {
 	}
 	return s.Concurrency
 }
+
+// cache is the mode of all cases.
+func (s Spec) cache() CacheMode { return cmp.Or(s.Cache, CacheCold) }
 
 func (s Spec) repeat() int {
 	if s.Repeat == 0 {

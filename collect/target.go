@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ type targetRun struct {
 // point is a case ready to be measured.
 type point struct {
 	Case
-	prompt string // own prompt, verbatim
+	prompt string // own prompt's text
 	lost   bool   // its prompt can't be made
 }
 
@@ -128,7 +129,7 @@ func (t *targetRun) size(ctx context.Context, pp int64, sized map[int64]error) e
 }
 
 // nonce says whether cold prompts need a front of their own.
-func (t *targetRun) nonce() bool { return !t.spec.UsePrefixCache && t.can.ColdMethod == "" }
+func (t *targetRun) nonce() bool { return t.spec.cache() == CacheCold && t.can.ColdMethod == "" }
 
 // point turns a shape into a case of this target.
 func (t *targetRun) point(shape Shape) point {
@@ -136,12 +137,15 @@ func (t *targetRun) point(shape Shape) point {
 	c := Case{
 		TargetID: t.info.TargetID, CaseID: t.cases,
 		TG: shape.TG, TGWanted: shape.TGWanted, Concurrency: shape.Concurrency,
-		CacheMode: CacheCold, ColdMethod: t.can.ColdMethod,
-		PromptKind: "own", PromptSource: PromptText,
-		Streaming: !t.spec.NoStream,
+		CacheMode:  t.spec.cache(),
+		PromptKind: cmp.Or(shape.Prompt.Kind, "own"), PromptSource: PromptText,
+		Streaming: t.spec.Streaming.streams(shape.Concurrency),
 	}
-	if shape.TGWanted {
+	if shape.TGWanted && !t.spec.NoEOSBan {
 		c.EOSBan = t.can.EOSBan
+	}
+	if c.CacheMode == CacheCold {
+		c.ColdMethod = t.can.ColdMethod
 	}
 	if shape.PP > 0 {
 		pp := shape.PP
@@ -151,10 +155,7 @@ func (t *targetRun) point(shape Shape) point {
 			c.ColdMethod = "nonce"
 		}
 	}
-	if t.spec.UsePrefixCache {
-		c.CacheMode, c.ColdMethod = CachePrefix, ""
-	}
-	return point{Case: c, prompt: shape.Prompt}
+	return point{Case: c, prompt: shape.Prompt.Text}
 }
 
 // measure runs the warm-up and all repeats.

@@ -3,8 +3,8 @@ package collect
 import "time"
 
 // A Record is one thing a run has to say. The concrete types are *Session,
-// *Segment, *TargetInfo, *Case, *Batch and *End, in the order in which the
-// first of each can appear.
+// *Segment, *TargetInfo, *Case, *Batch, *Samples and *End, in the order in which
+// the first of each can appear.
 type Record interface{ record() }
 
 func (*Session) record()    {}
@@ -12,18 +12,22 @@ func (*Segment) record()    {}
 func (*TargetInfo) record() {}
 func (*Case) record()       {}
 func (*Batch) record()      {}
+func (*Samples) record()    {}
 func (*End) record()        {}
 
 // Session is one invocation of collect on one host.
 type Session struct {
 	ID        string    // UUIDv7, so ids sort by start
 	StartedAt time.Time // UTC
-	Profile   string    // "default"
+	Profile   string    // "default", "exo", "asiai"
 	Options   string    // the options as JSON, without secrets
 	Label     string
 	Tags      []string
 	Note      string
-	Host      Host
+	// Calibration is the newest result of tokwatt calibrate on this host when
+	// the session began, as JSON: how wrong this client's own times are.
+	Calibration string
+	Host        Host
 }
 
 // Host is what is known of the machine that measures.
@@ -71,6 +75,10 @@ type TargetInfo struct {
 	LoadS         *float64
 	Sampling      string // JSON: what was sent, and what the server says it used
 	Cluster       string // JSON snapshot; empty on one machine
+	ContextTokens *int64 // the context window that was asked for or is in force
+	ModelBytes    *int64 // memory that the loaded model takes
+	ModelGPUBytes *int64 // how much of that is on the GPU
+	MaxStreams    *int64 // requests that the server runs at once; more wait in its queue
 }
 
 // Case is one point of the matrix.
@@ -85,7 +93,7 @@ type Case struct {
 	CacheMode          CacheMode
 	ColdMethod         string // "nonce", "engine"; empty: none
 	EOSBan             string // "logit_bias_unverified", "engine"; empty: none
-	PromptKind         string // "sized", "own"
+	PromptKind         string // "sized", "own", or the kind's name: "code", "tool_call", …
 	PromptSource       PromptSource
 	Streaming          bool
 }
@@ -97,6 +105,7 @@ type CacheMode string
 const (
 	CacheCold   CacheMode = "cold"   // no reuse between requests
 	CachePrefix CacheMode = "prefix" // reuse is wanted
+	CacheServer CacheMode = "server" // whatever the server does by itself
 )
 
 // PromptSource says how the length of a prompt is known.
@@ -122,7 +131,10 @@ type Batch struct {
 	ClientCPUPct *float64 // share of the cores this process may use, 0–100
 	WakeupP99NS  *int64   // 99th percentile lateness of a timer during the batch
 	ClockStepNS  int64    // wall time elapsed less monotonic time elapsed
-	Requests     []Request
+	// The host's own word on heat, over the batch; nil where it has none.
+	SpeedLimitPct *float64 // lowest CPU speed allowed, 0–100
+	Throttled     *bool
+	Requests      []Request
 }
 
 // Request is all that is known of one request, failed ones too.
@@ -134,12 +146,47 @@ type Request struct {
 	PPTokens        *int64
 	Failure         *Failure // nil: the answer was complete
 	HTTPStatus      *int64
+	StampSource     StampSource
 	Streamed        bool // the answer came as a stream
 	UncleanEnd      bool // complete, but the end mark or transfer end was missing
 	OutputChars     int64
 	Preview         string // first 200 code points of the visible text
 	Chunks          []Chunk
+	Recount         *Recount // nil where the model's tokenizer is not at hand
 	Report          Report
+}
+
+// Recount is the output counted with the model's own tokenizer, after the fact.
+type Recount struct {
+	Tokens int64 // of the whole output, hidden parts left out
+	First  int64 // of the first output chunk alone
+}
+
+// StampSource says who stamped the arrivals of a request.
+type StampSource string
+
+// The stamp sources.
+const (
+	StampUser   StampSource = "user"   // this process, when its read returned
+	StampKernel StampSource = "kernel" // the kernel, when the bytes came in
+)
+
+// Samples are readings of sensors, in the order in which they were taken.
+type Samples struct {
+	Segment int64
+	Samples []Sample
+}
+
+// Sample is one reading of one sensor.
+type Sample struct {
+	Node    string
+	Source  string
+	Scope   string
+	Metric  string
+	Unit    string
+	StartNS *int64 // nil: an instantaneous reading; else the value is an average
+	EndNS   int64
+	Value   float64
 }
 
 // Chunk is one data event on the wire.

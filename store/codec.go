@@ -55,6 +55,8 @@ func (c codec) parts(rec collect.Record) ([]part, error) {
 		k, v = kindCase, (*caseV1)(r)
 	case *collect.Batch:
 		return c.batchParts(r)
+	case *collect.Samples:
+		k, v = kindSamples, samplesOut(r)
 	case *collect.End:
 		k, v = kindEnd, (*endV1)(r)
 	default:
@@ -68,7 +70,7 @@ func (c codec) batchParts(b *collect.Batch) ([]part, error) {
 	ps := make([]part, 1, 1+2*len(b.Requests))
 	for i := range b.Requests {
 		r := &b.Requests[i]
-		v := requestValue{requestV1: (*requestV1)(r), Failure: (*failureV1)(r.Failure)}
+		v := requestValue{requestV1: (*requestV1)(r), Failure: (*failureV1)(r.Failure), Recount: (*recountV1)(r.Recount)}
 		if r.Report != (collect.Report{}) {
 			v.Report = (*reportV1)(&r.Report)
 		}
@@ -119,6 +121,11 @@ func (c codec) record(k kind, payload []byte) (rec collect.Record, follow int, e
 			b.Requests = make([]collect.Request, 0, min(n, maxPrealloc))
 		}
 		rec, follow = &b, v.Values
+	case kindSamples:
+		var v samplesValue
+		if err = c.dec.Unmarshal(payload, &v); err == nil {
+			rec, err = v.samples()
+		}
 	case kindEnd:
 		var v endV1
 		err = c.dec.Unmarshal(payload, &v)
@@ -132,6 +139,6 @@ func (c codec) record(k kind, payload []byte) (rec collect.Record, follow int, e
 func (c codec) request(payload []byte, r *collect.Request) error {
 	v := requestValue{requestV1: (*requestV1)(r), Report: (*reportV1)(&r.Report)}
 	err := c.dec.Unmarshal(payload, &v)
-	r.Failure = (*collect.Failure)(v.Failure)
+	r.Failure, r.Recount = (*collect.Failure)(v.Failure), (*collect.Recount)(v.Recount)
 	return err
 }

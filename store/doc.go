@@ -51,6 +51,7 @@
 //	   6  request     CBOR map; the request's chunks follow if it has any
 //	   7  chunks      columns, see chunks.go
 //	   8  end         CBOR map
+//	   9  samples     CBOR map, see samples.go
 //	  16  summary     CBOR map; counts, written again with each record
 //	  17  format      CBOR map
 //

@@ -32,9 +32,9 @@ func goldenRecords() []collect.Record {
 	i := func() *int64 { n++; v := n; return &v }
 	f := func() *float64 { n++; v := float64(n) + 0.25; return &v }
 	batch := &collect.Batch{CaseID: 1, BatchID: 2, Segment: 1, StartNS: 3e9, EndNS: 4e9, RepeatIndex: 5, Warmup: true,
-		ClientCPUPct: f(), WakeupP99NS: i(), ClockStepNS: -7}
+		ClientCPUPct: f(), WakeupP99NS: i(), ClockStepNS: -7, SpeedLimitPct: f(), Throttled: ptr(false)}
 	batch.Requests = []collect.Request{{
-		RequestID: 1, ConcurrentIndex: 0, StartNS: 3e9 + 1, EndNS: 4e9 - 1, PPTokens: i(), HTTPStatus: i(), Streamed: true,
+		RequestID: 1, ConcurrentIndex: 0, StartNS: 3e9 + 1, EndNS: 4e9 - 1, PPTokens: i(), HTTPStatus: i(), StampSource: collect.StampKernel, Streamed: true,
 		UncleanEnd: true, OutputChars: 12, Preview: "Grüße, 世界",
 		Chunks: []collect.Chunk{
 			{T: 50_000_000, Bytes: 210, Tokens: collect.TokensUnknown, Kind: collect.KindRole},
@@ -42,6 +42,7 @@ func goldenRecords() []collect.Record {
 			{T: 72_500_000, Bytes: 229, Tokens: 1, Kind: collect.KindContent},
 			{T: 72_500_000, Bytes: 480, Tokens: collect.TokensUnknown, Kind: collect.KindUsage},
 		},
+		Recount: &collect.Recount{Tokens: 3, First: 1},
 		Report: collect.Report{Source: collect.ReportServer, Model: "m", FinishReason: "length", PromptTokens: i(), CompletionTokens: i(),
 			ReasoningTokens: i(), CachedTokens: i(), PrefixCacheHit: "partial", PromptTPS: f(), GenerationTPS: f(), GenerationRule: collect.RateIntervals,
 			PromptEvalNS: f(), EvalNS: f(), LoadNS: f(), TotalNS: f(), PeakMemoryBytes: i(), JSON: `{"a":1}`},
@@ -50,14 +51,15 @@ func goldenRecords() []collect.Record {
 		Failure: &collect.Failure{Kind: collect.ErrHTTP, Message: "too many requests", HTTPStatus: i(), RetryAfter: f()},
 	}}
 	return []collect.Record{
-		&collect.Session{ID: goldenID, StartedAt: at, Profile: "default", Options: `{"pp":[512]}`, Label: "l", Tags: []string{"a", "b"}, Note: "n",
+		&collect.Session{ID: goldenID, StartedAt: at, Profile: "default", Options: `{"pp":[512]}`, Label: "l", Tags: []string{"a", "b"}, Note: "n", Calibration: "{}",
 			Host: collect.Host{Name: "h", Chip: "c", Model: "m", CPUCores: i(), GPUCores: i(), RAMBytes: i(), OSName: "o", OSVersion: "v", PowerMode: "p", OnBattery: ptr(false)}},
 		&collect.Segment{Segment: 1, StartedAt: at, ToolVersion: "1", BootID: "b", PID: 42, PlannedBatches: 6},
 		&collect.TargetInfo{TargetID: 1, Engine: "e", EngineVersion: "2", Driver: "openai", Endpoint: "http://h", ModelID: "m", ServedModel: "s", Unlisted: true,
-			ModelFormat: "gguf", Quantization: "q4", Sharding: "x", InstanceMeta: "y", Nodes: []string{"n1"}, InstanceID: "z", DownloadS: f(), LoadS: f(), Sampling: "{}", Cluster: "{}"},
+			ModelFormat: "gguf", Quantization: "q4", Sharding: "x", InstanceMeta: "y", Nodes: []string{"n1"}, InstanceID: "z", DownloadS: f(), LoadS: f(), Sampling: "{}", Cluster: "{}", ContextTokens: i(), ModelBytes: i(), ModelGPUBytes: i(), MaxStreams: i()},
 		&collect.Case{TargetID: 1, CaseID: 1, PP: i(), TG: 128, TGWanted: true, TemplateHeadTokens: i(), Concurrency: 2, CacheMode: collect.CacheCold,
 			ColdMethod: "nonce", EOSBan: "engine", PromptKind: "sized", PromptSource: collect.PromptCalibrated, Streaming: true},
 		batch,
+		&collect.Samples{Segment: 1, Samples: []collect.Sample{{Node: "n1", Source: "exo", Scope: "system", Metric: "power", Unit: "W", StartNS: i(), EndNS: 9, Value: 60.5}}},
 		&collect.End{At: at, Status: collect.StatusComplete, NotRun: 3},
 	}
 }

@@ -22,13 +22,14 @@ const (
 	kindRequest kind = 6 // its chunks follow it, if it has any
 	kindChunks  kind = 7
 	kindEnd     kind = 8
+	kindSamples kind = 9
 	kindSummary kind = 16
 	kindFormat  kind = 17
 )
 
 // known reports whether this program knows the kind, in some version.
 func (k kind) known() bool {
-	return kindSession <= k && k <= kindEnd || k == kindSummary || k == kindFormat
+	return kindSession <= k && k <= kindSamples || k == kindSummary || k == kindFormat
 }
 
 // valueVersion is the version of every kind. It goes up when an old program

@@ -12,14 +12,15 @@ import (
 // The names are part of the format: none is ever changed or used again.
 
 type sessionV1 struct {
-	ID        string       `cbor:"id"`
-	StartedAt time.Time    `cbor:"started"`
-	Profile   string       `cbor:"profile,omitempty"`
-	Options   string       `cbor:"options,omitempty"`
-	Label     string       `cbor:"label,omitempty"`
-	Tags      []string     `cbor:"tags,omitempty"`
-	Note      string       `cbor:"note,omitempty"`
-	Host      collect.Host `cbor:"-"`
+	ID          string       `cbor:"id"`
+	StartedAt   time.Time    `cbor:"started"`
+	Profile     string       `cbor:"profile,omitempty"`
+	Options     string       `cbor:"options,omitempty"`
+	Label       string       `cbor:"label,omitempty"`
+	Tags        []string     `cbor:"tags,omitempty"`
+	Note        string       `cbor:"note,omitempty"`
+	Calibration string       `cbor:"calib,omitempty"`
+	Host        collect.Host `cbor:"-"`
 }
 
 type hostV1 struct {
@@ -63,6 +64,10 @@ type targetV1 struct {
 	LoadS         *float64 `cbor:"load,omitempty"`
 	Sampling      string   `cbor:"sampling,omitempty"`
 	Cluster       string   `cbor:"cluster,omitempty"`
+	ContextTokens *int64   `cbor:"ctx,omitempty"`
+	ModelBytes    *int64   `cbor:"bytes,omitempty"`
+	ModelGPUBytes *int64   `cbor:"gpubytes,omitempty"`
+	MaxStreams    *int64   `cbor:"streams,omitempty"`
 }
 
 type caseV1 struct {
@@ -82,33 +87,37 @@ type caseV1 struct {
 }
 
 type batchV1 struct {
-	CaseID       int64             `cbor:"case"`
-	BatchID      int64             `cbor:"id"`
-	Segment      int64             `cbor:"seg"`
-	StartNS      int64             `cbor:"start"`
-	EndNS        int64             `cbor:"end"`
-	RepeatIndex  int64             `cbor:"repeat"`
-	Warmup       bool              `cbor:"warmup,omitempty"`
-	ClientCPUPct *float64          `cbor:"cpu,omitempty"`
-	WakeupP99NS  *int64            `cbor:"wakeup,omitempty"`
-	ClockStepNS  int64             `cbor:"step,omitempty"`
-	Requests     []collect.Request `cbor:"-"`
+	CaseID        int64             `cbor:"case"`
+	BatchID       int64             `cbor:"id"`
+	Segment       int64             `cbor:"seg"`
+	StartNS       int64             `cbor:"start"`
+	EndNS         int64             `cbor:"end"`
+	RepeatIndex   int64             `cbor:"repeat"`
+	Warmup        bool              `cbor:"warmup,omitempty"`
+	ClientCPUPct  *float64          `cbor:"cpu,omitempty"`
+	WakeupP99NS   *int64            `cbor:"wakeup,omitempty"`
+	ClockStepNS   int64             `cbor:"step,omitempty"`
+	SpeedLimitPct *float64          `cbor:"speed,omitempty"`
+	Throttled     *bool             `cbor:"throttled,omitempty"`
+	Requests      []collect.Request `cbor:"-"`
 }
 
 type requestV1 struct {
-	RequestID       int64            `cbor:"id"`
-	ConcurrentIndex int64            `cbor:"index"`
-	StartNS         int64            `cbor:"start"`
-	EndNS           int64            `cbor:"end"`
-	PPTokens        *int64           `cbor:"pp,omitempty"`
-	Failure         *collect.Failure `cbor:"-"`
-	HTTPStatus      *int64           `cbor:"http,omitempty"`
-	Streamed        bool             `cbor:"streamed,omitempty"`
-	UncleanEnd      bool             `cbor:"unclean,omitempty"`
-	OutputChars     int64            `cbor:"chars,omitempty"`
-	Preview         string           `cbor:"preview,omitempty"`
-	Chunks          []collect.Chunk  `cbor:"-"`
-	Report          collect.Report   `cbor:"-"`
+	RequestID       int64               `cbor:"id"`
+	ConcurrentIndex int64               `cbor:"index"`
+	StartNS         int64               `cbor:"start"`
+	EndNS           int64               `cbor:"end"`
+	PPTokens        *int64              `cbor:"pp,omitempty"`
+	Failure         *collect.Failure    `cbor:"-"`
+	HTTPStatus      *int64              `cbor:"http,omitempty"`
+	StampSource     collect.StampSource `cbor:"stamps,omitempty"`
+	Streamed        bool                `cbor:"streamed,omitempty"`
+	UncleanEnd      bool                `cbor:"unclean,omitempty"`
+	OutputChars     int64               `cbor:"chars,omitempty"`
+	Preview         string              `cbor:"preview,omitempty"`
+	Chunks          []collect.Chunk     `cbor:"-"`
+	Recount         *collect.Recount    `cbor:"-"`
+	Report          collect.Report      `cbor:"-"`
 }
 
 type failureV1 struct {
@@ -116,6 +125,11 @@ type failureV1 struct {
 	Message    string            `cbor:"msg,omitempty"`
 	HTTPStatus *int64            `cbor:"http,omitempty"`
 	RetryAfter *float64          `cbor:"retry,omitempty"`
+}
+
+type recountV1 struct {
+	Tokens int64 `cbor:"n"`
+	First  int64 `cbor:"first"`
 }
 
 type reportV1 struct {
@@ -160,5 +174,6 @@ type batchValue struct {
 type requestValue struct {
 	*requestV1
 	Failure *failureV1 `cbor:"failure,omitempty"`
+	Recount *recountV1 `cbor:"recount,omitempty"`
 	Report  *reportV1  `cbor:"report,omitempty"`
 }

@@ -117,8 +117,8 @@ func newPlan(cmd *cli.Command) (*plan, error) {
 		Order:           collect.Order(cmd.String("order")),
 		Temperature:     value(cmd.Float("temperature")),
 		Seed:            value(int64(cmd.Int("seed"))),
-		NoStream:        !cmd.Bool("stream"),
-		UsePrefixCache:  cmd.Bool("use-prefix-cache"),
+		Streaming:       streaming(cmd),
+		Cache:           cacheMode(cmd),
 		Timeout:         cmd.Duration("timeout"),
 		FirstTimeout:    cmd.Duration("first-timeout"),
 		StallTimeout:    cmd.Duration("stall-timeout"),
@@ -133,15 +133,32 @@ func newPlan(cmd *cli.Command) (*plan, error) {
 	return p, err
 }
 
+func streaming(cmd *cli.Command) collect.Streaming {
+	if cmd.Bool("stream") {
+		return collect.StreamAll
+	}
+	return collect.StreamNone
+}
+
+func cacheMode(cmd *cli.Command) collect.CacheMode {
+	if cmd.Bool("use-prefix-cache") {
+		return collect.CachePrefix
+	}
+	return collect.CacheCold
+}
+
 // ownPrompts are the texts of --prompt and --prompt-file.
-func ownPrompts(cmd *cli.Command) ([]string, error) {
-	texts := cmd.StringSlice("prompt")
+func ownPrompts(cmd *cli.Command) ([]collect.Text, error) {
+	var texts []collect.Text
+	for _, t := range cmd.StringSlice("prompt") {
+		texts = append(texts, collect.Text{Text: t})
+	}
 	for _, f := range cmd.StringSlice("prompt-file") {
 		b, err := readText(f)
 		if err != nil {
 			return nil, usagef("--prompt-file: %w", err)
 		}
-		texts = append(texts, b)
+		texts = append(texts, collect.Text{Text: b})
 	}
 	return texts, nil
 }

@@ -47,7 +47,7 @@ func meets(spec collect.Spec) error {
 	switch {
 	case spec.Temperature != nil && *spec.Temperature != 0:
 		return errors.New("the reference engine takes the likeliest token always: leave --temperature out, or 0")
-	case spec.UsePrefixCache:
+	case spec.Cache == collect.CachePrefix:
 		return errors.New("the reference engine keeps nothing between requests: leave --use-prefix-cache out")
 	}
 	return nil

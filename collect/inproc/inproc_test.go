@@ -57,7 +57,7 @@ func TestTargets(t *testing.T) {
 		{collect.Spec{Models: []string{foreign}}, "", []string{"no tokenizer.json", filepath.Base(foreign)}},
 		{collect.Spec{Temperature: &hot}, "", []string{"--temperature"}},
 		{collect.Spec{Temperature: new(float64)}, "synthetic:tiny", nil},
-		{collect.Spec{UsePrefixCache: true}, "", []string{"--use-prefix-cache"}},
+		{collect.Spec{Cache: collect.CachePrefix}, "", []string{"--use-prefix-cache"}},
 	} {
 		all, errs := targets(c.spec)
 		var names []string

@@ -139,7 +139,7 @@ func run(ctx context.Context, o openai.Options, c *script.Case) ([]analyze.Reque
 	spec := collect.Spec{
 		Models: []string{c.Request.Model}, PP: []int64{c.Request.PP}, TG: []int64{c.Request.TG},
 		Concurrency: []int64{c.Request.Concurrency}, Repeat: c.Request.Repeats, Warmup: &none,
-		Temperature: &zero, Seed: &seed, NoStream: !c.Request.Stream,
+		Temperature: &zero, Seed: &seed, Streaming: streaming(c.Request.Stream),
 		Pause: -1, GroupPause: -1, StallTimeout: 600 * time.Millisecond,
 	}
 	runner := collect.Runner{Driver: openai.Driver{Options: o}, Prompts: func(collect.Engine, bool) collect.Prompter { return words{} }}
@@ -293,4 +293,11 @@ func list(x any) []string {
 		out = append(out, s)
 	}
 	return out
+}
+
+func streaming(on bool) collect.Streaming {
+	if on {
+		return collect.StreamAll
+	}
+	return collect.StreamNone
 }

@@ -58,7 +58,7 @@ func (d Driver) Targets(ctx context.Context, spec collect.Spec) iter.Seq2[collec
 		}
 		for _, m := range models {
 			t := &Target{srv: srv, asked: m, limits: limits, wish: wishes{
-				temperature: spec.Temperature, seed: spec.Seed, stream: !spec.NoStream, ban: ban}}
+				temperature: spec.Temperature, seed: spec.Seed, stream: spec.Streaming != collect.StreamNone, ban: ban}}
 			if !yield(t, nil) {
 				return
 			}
