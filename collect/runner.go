@@ -8,16 +8,22 @@ import (
 	"time"
 )
 
-// Runner carries out a Spec.
+// Job is one matrix on the targets of one driver. A suite is several of them.
+type Job struct {
+	Driver Driver
+	Spec   Spec
+}
+
+// Runner carries out jobs.
 type Runner struct {
-	Driver  Driver
 	Session Session // ID, host and what the user said; StartedAt is filled in
 	Segment Segment // ToolVersion, BootID and PID; the rest is filled in
 
-	// Prompts makes the prompter for an engine. With fresh, every prompt it
+	// Prompts makes the prompter for a target and its engine. With fresh, every prompt it
 	// builds must start with tokens of its own, so that no cache can serve
-	// it. Needed for sized prompts only.
-	Prompts func(e Engine, fresh bool) Prompter
+	// it. A warning that is not empty is told once. The prompter may be nil
+	// where all prompts are the user's own.
+	Prompts func(t TargetInfo, e Engine, fresh bool) (p Prompter, warning string)
 
 	// Notify is told how the run stands. It is only called while nothing is
 	// timed, so it may draw. May be nil.
@@ -64,15 +70,15 @@ func (e *TargetError) Error() string {
 
 func (e *TargetError) Unwrap() error { return e.Err }
 
-// Run yields the records of a session as they come to be: the session and its
+// Run carries out the jobs in their order, and yields the records of the session as they come to be: the session and its
 // segment, each target with its cases and batches, the end. A run that finds
 // no target to measure yields no record at all. An error item is a
 // *TargetError and stands for something that was not measured; the run goes
 // on. When ctx ends, the batch in flight is cut short, and the end is still
 // yielded. The yielded records belong to the caller.
-func (r *Runner) Run(ctx context.Context, spec Spec) iter.Seq2[Record, error] {
+func (r *Runner) Run(ctx context.Context, jobs ...Job) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		s := &run{Runner: r, spec: spec, clock: NewClock(), yield: yield}
+		s := &run{Runner: r, jobs: jobs, clock: NewClock(), yield: yield}
 		if err := s.all(ctx); err != nil && !errors.Is(err, errStopped) {
 			yield(nil, err)
 		}
@@ -85,7 +91,7 @@ var errStopped = errors.New("stopped")
 // run is one Run under way.
 type run struct {
 	*Runner
-	spec  Spec
+	jobs  []Job
 	clock *Clock
 	yield func(Record, error) bool
 
@@ -124,28 +130,18 @@ func (s *run) notify(p Progress) {
 }
 
 func (s *run) all(ctx context.Context) error {
-	if err := s.spec.Validate(); err != nil {
-		return err
-	}
-	var targets []Target
-	var lost []error
-	for t, err := range s.Driver.Targets(ctx, s.spec) {
-		if err != nil {
-			lost = append(lost, err)
-			continue
-		}
-		targets = append(targets, t)
-	}
-	perTarget := int64(len(s.spec.Shapes()) * s.spec.repeat())
-	s.planned = perTarget * int64(len(targets)+len(lost))
-	for _, err := range lost {
-		if err := s.fail("", err); err != nil {
+	for _, j := range s.jobs {
+		if err := j.Spec.Validate(); err != nil {
 			return err
 		}
 	}
-	for i, t := range targets {
+	todo, err := s.plan(ctx)
+	if err != nil {
+		return err
+	}
+	for i, t := range todo {
 		if i > 0 {
-			sleep(ctx, orDefault(s.spec.TargetPause, 0))
+			sleep(ctx, orDefault(t.spec.TargetPause, 0))
 		}
 		if ctx.Err() != nil {
 			break
@@ -155,6 +151,35 @@ func (s *run) all(ctx context.Context) error {
 		}
 	}
 	return s.end(ctx)
+}
+
+// planned is a target with what is to be measured on it.
+type planned struct {
+	Target
+	spec Spec
+}
+
+// plan finds the targets of all jobs.
+func (s *run) plan(ctx context.Context) ([]planned, error) {
+	var todo []planned
+	var lost []error
+	for _, j := range s.jobs {
+		perTarget := int64(len(j.Spec.Shapes()) * j.Spec.repeat())
+		for t, err := range j.Driver.Targets(ctx, j.Spec) {
+			s.planned += perTarget
+			if err != nil {
+				lost = append(lost, err)
+				continue
+			}
+			todo = append(todo, planned{t, j.Spec})
+		}
+	}
+	for _, err := range lost {
+		if err := s.fail("", err); err != nil {
+			return nil, err
+		}
+	}
+	return todo, nil
 }
 
 // open yields the session and its segment.

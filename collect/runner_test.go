@@ -24,14 +24,18 @@ type ran struct {
 	warnings []string
 }
 
-func runAll(ctx context.Context, r *Runner, spec Spec) *ran {
+func runAll(ctx context.Context, d Driver, spec Spec) *ran {
+	return runWith(ctx, fakeRunner(), d, spec)
+}
+
+func runWith(ctx context.Context, r *Runner, d Driver, spec Spec) *ran {
 	out := &ran{}
 	r.Notify = func(p Progress) {
 		if p.Warning != "" {
 			out.warnings = append(out.warnings, p.Warning)
 		}
 	}
-	for rec, err := range r.Run(ctx, spec) {
+	for rec, err := range r.Run(ctx, Job{d, spec}) {
 		switch rec := rec.(type) {
 		case *Session:
 			out.session = rec
@@ -53,8 +57,8 @@ func runAll(ctx context.Context, r *Runner, spec Spec) *ran {
 	return out
 }
 
-func fakeRunner(d *fakeDriver) *Runner {
-	return &Runner{Driver: d, Prompts: func(_ Engine, fresh bool) Prompter { return &fakePrompter{fresh: fresh} }}
+func fakeRunner() *Runner {
+	return &Runner{Prompts: func(_ TargetInfo, _ Engine, fresh bool) (Prompter, string) { return &fakePrompter{fresh: fresh}, "" }}
 }
 
 func newFake() *fakeDriver {
@@ -66,7 +70,7 @@ func ptr[T any](v T) *T { return &v }
 func TestRunTimesAreExact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newFake()
-		got := runAll(t.Context(), fakeRunner(d), Spec{PP: []int64{64}, TG: []int64{5}, Concurrency: []int64{4}, Repeat: 2})
+		got := runAll(t.Context(), d, Spec{PP: []int64{64}, TG: []int64{5}, Concurrency: []int64{4}, Repeat: 2})
 		if len(got.batches) != 3 || !got.batches[0].Warmup || got.batches[1].Warmup {
 			t.Fatalf("want a warm-up and two batches, got %d", len(got.batches))
 		}
@@ -110,7 +114,7 @@ func TestEndIsTheAnswers(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d := newFake()
 			d.answer = func(int64, Call) fakeAnswer { return fakeAnswer{linger: 500 * time.Millisecond, err: c.err} }
-			got := runAll(t.Context(), fakeRunner(d), Spec{PP: []int64{8}, TG: []int64{2}, Concurrency: []int64{2}, Repeat: 1})
+			got := runAll(t.Context(), d, Spec{PP: []int64{8}, TG: []int64{2}, Concurrency: []int64{2}, Repeat: 1})
 			if len(got.batches) != 2 {
 				t.Errorf("%d batches", len(got.batches))
 			}
@@ -132,7 +136,7 @@ func TestRunIDsCountFromOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newFake()
 		d.models = []string{"a", "b"}
-		got := runAll(t.Context(), fakeRunner(d), Spec{PP: []int64{64, 128}, TG: []int64{2}, Concurrency: []int64{1, 3}, Repeat: 2})
+		got := runAll(t.Context(), d, Spec{PP: []int64{64, 128}, TG: []int64{2}, Concurrency: []int64{1, 3}, Repeat: 2})
 		var request, batch int64
 		for _, b := range got.batches {
 			batch++
@@ -163,7 +167,7 @@ func TestOrder(t *testing.T) {
 		OrderListed:      "1/0 1/1 2/0 2/1 3/0 3/1",
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			got := runAll(t.Context(), fakeRunner(newFake()), Spec{PP: []int64{1, 2, 3}, TG: []int64{2}, Repeat: 2, Warmup: ptr(0), Order: order})
+			got := runAll(t.Context(), newFake(), Spec{PP: []int64{1, 2, 3}, TG: []int64{2}, Repeat: 2, Warmup: ptr(0), Order: order})
 			var steps []string
 			for _, b := range got.batches {
 				steps = append(steps, fmt.Sprintf("%d/%d", b.CaseID, b.RepeatIndex))
@@ -188,7 +192,7 @@ func TestPauses(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c.spec.PP, c.spec.TG, c.spec.Repeat, c.spec.Warmup = []int64{1, 2}, []int64{2}, 2, ptr(0)
 				start := time.Now()
-				runAll(t.Context(), fakeRunner(newFake()), c.spec)
+				runAll(t.Context(), newFake(), c.spec)
 				if got := time.Since(start); got != c.want {
 					t.Errorf("took %v, want %v", got, c.want)
 				}
@@ -221,7 +225,7 @@ func TestFailuresAreRows(t *testing.T) {
 					return fakeAnswer{}
 				}
 				c.spec.PP, c.spec.TG, c.spec.Repeat, c.spec.Warmup = []int64{1}, []int64{2}, 2, ptr(0)
-				got := runAll(t.Context(), fakeRunner(d), c.spec)
+				got := runAll(t.Context(), d, c.spec)
 				r := got.batches[0].Requests[0]
 				if r.Failure == nil || r.Failure.Kind != c.want || len(r.Chunks) != c.chunks {
 					t.Errorf("failure %v with %d chunks, want %s with %d", r.Failure, len(r.Chunks), c.want, c.chunks)
@@ -247,7 +251,7 @@ func TestDeadTargetEndsItselfOnly(t *testing.T) {
 			}
 			return nil
 		}
-		got := runAll(t.Context(), fakeRunner(d), Spec{PP: []int64{1}, TG: []int64{2}, Concurrency: []int64{2}, Repeat: 3, Warmup: ptr(0)})
+		got := runAll(t.Context(), d, Spec{PP: []int64{1}, TG: []int64{2}, Concurrency: []int64{2}, Repeat: 3, Warmup: ptr(0)})
 		if len(got.batches) != 2+3 || len(got.errs) != 2 {
 			t.Fatalf("%d batches, errors %v", len(got.batches), got.errs)
 		}
@@ -273,7 +277,7 @@ func TestOneOfTwoConnects(t *testing.T) {
 			}
 			return nil
 		}
-		got := runAll(t.Context(), fakeRunner(d), Spec{PP: []int64{1}, TG: []int64{2}, Concurrency: []int64{2}, Repeat: 3, Warmup: ptr(0)})
+		got := runAll(t.Context(), d, Spec{PP: []int64{1}, TG: []int64{2}, Concurrency: []int64{2}, Repeat: 3, Warmup: ptr(0)})
 		if len(got.batches) != 3 || len(got.errs) != 0 {
 			t.Errorf("%d batches, errors %v", len(got.batches), got.errs)
 		}
@@ -284,7 +288,7 @@ func TestUndescribedTarget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newFake()
 		d.describeErr = Failf(ErrConnect, "connection refused")
-		got := runAll(t.Context(), fakeRunner(d), Spec{PP: []int64{1}, TG: []int64{2}})
+		got := runAll(t.Context(), d, Spec{PP: []int64{1}, TG: []int64{2}})
 		if len(got.errs) != 1 || got.session != nil || got.end != nil {
 			t.Errorf("errors %v, session %v, end %+v", got.errs, got.session, got.end)
 		}
@@ -296,7 +300,7 @@ func TestCancelKeepsWhatWasMeasured(t *testing.T) {
 		d := newFake()
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(75*time.Millisecond, cancel) // in the second batch
-		got := runAll(ctx, fakeRunner(d), Spec{PP: []int64{1}, TG: []int64{2}, Repeat: 5, Warmup: ptr(0), Pause: -1, GroupPause: -1})
+		got := runAll(ctx, d, Spec{PP: []int64{1}, TG: []int64{2}, Repeat: 5, Warmup: ptr(0), Pause: -1, GroupPause: -1})
 		if len(got.batches) != 2 || got.batches[1].Requests[0].Failure.Kind != ErrCancelled {
 			t.Fatalf("%d batches", len(got.batches))
 		}
@@ -313,7 +317,7 @@ func TestConsumerMayStopAnywhere(t *testing.T) {
 	for n := range 8 {
 		synctest.Test(t, func(t *testing.T) {
 			left := n
-			for range fakeRunner(newFake()).Run(t.Context(), Spec{PP: []int64{1}, TG: []int64{2}, Repeat: 2}) {
+			for range fakeRunner().Run(t.Context(), Job{newFake(), Spec{PP: []int64{1}, TG: []int64{2}, Repeat: 2}}) {
 				if left == 0 {
 					break
 				}
@@ -325,11 +329,11 @@ func TestConsumerMayStopAnywhere(t *testing.T) {
 
 func TestPromptsThatCantBeMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := fakeRunner(newFake())
-		r.Prompts = func(Engine, bool) Prompter {
-			return &fakePrompter{bad: map[int64]error{7: errors.New("too short"), 9: Failf(ErrHTTP, "404")}}
+		r := fakeRunner()
+		r.Prompts = func(TargetInfo, Engine, bool) (Prompter, string) {
+			return &fakePrompter{bad: map[int64]error{7: errors.New("too short"), 9: Failf(ErrHTTP, "404")}}, ""
 		}
-		got := runAll(t.Context(), r, Spec{PP: []int64{7, 9, 64}, TG: []int64{2}, Concurrency: []int64{1, 2}, Repeat: 2, Warmup: ptr(0)})
+		got := runWith(t.Context(), r, newFake(), Spec{PP: []int64{7, 9, 64}, TG: []int64{2}, Concurrency: []int64{1, 2}, Repeat: 2, Warmup: ptr(0)})
 		if len(got.errs) != 1 || len(got.cases) != 4 || len(got.batches) != 8 || got.end.NotRun != 4 {
 			t.Errorf("errors %v, %d cases, %d batches, %d not run", got.errs, len(got.cases), len(got.batches), got.end.NotRun)
 		}
@@ -355,7 +359,7 @@ func TestCaseSaysHowItWasCold(t *testing.T) {
 				d := newFake()
 				d.cold = c.cold
 				c.spec.TG, c.spec.Repeat = []int64{2}, 1
-				k := runAll(t.Context(), fakeRunner(d), c.spec).cases[0]
+				k := runAll(t.Context(), d, c.spec).cases[0]
 				if got := [2]string{string(k.CacheMode), k.ColdMethod}; got != c.want {
 					t.Errorf("%v, want %v", got, c.want)
 				}

@@ -3,6 +3,8 @@ package collect
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -15,6 +17,7 @@ var errDead = errors.New("no connection any more, so the rest of this target was
 // targetRun is the measurement of one target.
 type targetRun struct {
 	*run
+	spec     Spec
 	target   Target
 	info     TargetInfo
 	engine   Engine
@@ -32,7 +35,7 @@ type point struct {
 
 // target measures t from describing to closing. What goes wrong is reported as
 // an item; an error only ends the whole run.
-func (s *run) target(ctx context.Context, t Target) error {
+func (s *run) target(ctx context.Context, t planned) error {
 	s.notify(Progress{Phase: PhaseOpen})
 	info, err := t.Describe(ctx)
 	if err != nil {
@@ -49,7 +52,7 @@ func (s *run) target(ctx context.Context, t Target) error {
 	}
 	s.targets++
 	info.TargetID = s.targets
-	tr := &targetRun{run: s, target: t, info: info, engine: engine, can: engine.Abilities()}
+	tr := &targetRun{run: s, spec: t.spec, target: t.Target, info: info, engine: engine, can: engine.Abilities()}
 	if err := s.put(&info); err != nil {
 		return err
 	}
@@ -113,7 +116,10 @@ func (t *targetRun) size(ctx context.Context, pp int64, sized map[int64]error) e
 		return nil
 	}
 	if t.prompter == nil {
-		t.prompter = t.Prompts(t.engine, t.nonce())
+		var warning string
+		if t.prompter, warning = t.Prompts(t.info, t.engine, t.nonce()); warning != "" {
+			t.warn("%s", warning)
+		}
 	}
 	t.notify(Progress{Phase: PhaseSize, Target: t.info, Case: Case{PP: &pp}})
 	err := t.prompter.Size(ctx, pp)
@@ -147,7 +153,9 @@ func (t *targetRun) point(shape Shape) point {
 	if c.CacheMode == CacheCold {
 		c.ColdMethod = t.can.ColdMethod
 	}
-	if shape.PP > 0 {
+	if shape.PP == 0 {
+		c.PromptHash = promptHash(shape.Prompt.Text)
+	} else {
 		pp := shape.PP
 		c.PP, c.PromptKind, c.PromptSource = &pp, "sized", t.prompter.Source()
 		c.TemplateHeadTokens = t.prompter.Head()
@@ -156,6 +164,12 @@ func (t *targetRun) point(shape Shape) point {
 		}
 	}
 	return point{Case: c, prompt: shape.Prompt.Text}
+}
+
+// promptHash tells own prompts apart.
+func promptHash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
 }
 
 // measure runs the warm-up and all repeats.

@@ -95,6 +95,7 @@ type Case struct {
 	EOSBan             string // "logit_bias_unverified", "engine"; empty: none
 	PromptKind         string // "sized", "own", or the kind's name: "code", "tool_call", …
 	PromptSource       PromptSource
+	PromptHash         string // own prompts: 16 hexadecimal digits of the text's SHA-256
 	Streaming          bool
 }
 

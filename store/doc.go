@@ -4,7 +4,7 @@
 // # Use
 //
 //	s := store.Open(path, store.Options{})
-//	for rec, err := range runner.Run(ctx, spec) {
+//	for rec, err := range runner.Run(ctx, jobs...) {
 //		err = s.Put(ctx, session, rec)
 //	}
 //	for rec, err := range s.Records(ctx, session) { … }

@@ -57,7 +57,7 @@ func goldenRecords() []collect.Record {
 		&collect.TargetInfo{TargetID: 1, Engine: "e", EngineVersion: "2", Driver: "openai", Endpoint: "http://h", ModelID: "m", ServedModel: "s", Unlisted: true,
 			ModelFormat: "gguf", Quantization: "q4", Sharding: "x", InstanceMeta: "y", Nodes: []string{"n1"}, InstanceID: "z", DownloadS: f(), LoadS: f(), Sampling: "{}", Cluster: "{}", ContextTokens: i(), ModelBytes: i(), ModelGPUBytes: i(), MaxStreams: i()},
 		&collect.Case{TargetID: 1, CaseID: 1, PP: i(), TG: 128, TGWanted: true, TemplateHeadTokens: i(), Concurrency: 2, CacheMode: collect.CacheCold,
-			ColdMethod: "nonce", EOSBan: "engine", PromptKind: "sized", PromptSource: collect.PromptCalibrated, Streaming: true},
+			ColdMethod: "nonce", EOSBan: "engine", PromptKind: "sized", PromptSource: collect.PromptCalibrated, PromptHash: "9f86d081884c7d65", Streaming: true},
 		batch,
 		&collect.Samples{Segment: 1, Samples: []collect.Sample{{Node: "n1", Source: "exo", Scope: "system", Metric: "power", Unit: "W", StartNS: i(), EndNS: 9, Value: 60.5}}},
 		&collect.End{At: at, Status: collect.StatusComplete, NotRun: 3},

@@ -83,6 +83,7 @@ type caseV1 struct {
 	EOSBan             string               `cbor:"eosban,omitempty"`
 	PromptKind         string               `cbor:"kind,omitempty"`
 	PromptSource       collect.PromptSource `cbor:"source,omitempty"`
+	PromptHash         string               `cbor:"hash,omitempty"`
 	Streaming          bool                 `cbor:"stream,omitempty"`
 }
 

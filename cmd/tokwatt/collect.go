@@ -202,8 +202,8 @@ func oneSentence(err error) error {
 	return fmt.Errorf("%s", strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
-// prompts makes the prompter of an engine.
-func (p *plan) prompts(e collect.Engine, fresh bool) collect.Prompter {
+// prompts makes the prompter of a target's engine.
+func (p *plan) prompts(_ collect.TargetInfo, e collect.Engine, fresh bool) (collect.Prompter, string) {
 	opts := prompt.Options{Atom: cmp.Or(p.atom, e.Abilities().Atom), Fresh: fresh}
 	if e.Abilities().InProcess {
 		opts.Source = collect.PromptTokenizer
@@ -212,9 +212,9 @@ func (p *plan) prompts(e collect.Engine, fresh bool) collect.Prompter {
 	if !ok {
 		return prompt.New(func(context.Context, collect.Prompt) (collect.Counted, error) {
 			return collect.Counted{}, collect.ErrNoCount
-		}, opts)
+		}, opts), ""
 	}
-	return prompt.New(counter.Count, opts)
+	return prompt.New(counter.Count, opts), ""
 }
 
 // options is the command line as the session keeps it: every flag that was

@@ -62,13 +62,13 @@ func (a *app) collectInto(ctx context.Context, db *store.Store, p *plan, asJSON 
 	if said != "" {
 		fmt.Fprintln(a.err, said)
 	}
-	runner, err := p.runner(ctx, driver)
+	runner, err := p.runner(ctx)
 	if err != nil {
 		return "", err
 	}
 	m := &measurement{app: a, db: db, session: runner.Session.ID, progress: newProgress(a.err)}
 	runner.Notify = m.progress.notify
-	err = m.run(ctx, runner, p.spec)
+	err = m.run(ctx, runner, collect.Job{Driver: driver, Spec: p.spec})
 	m.progress.done()
 	m.closing.finish()
 	if err != nil {
@@ -104,14 +104,13 @@ func (m *measurement) unmeasured(ctx context.Context) error {
 }
 
 // runner makes the runner for a plan.
-func (p *plan) runner(ctx context.Context, driver collect.Driver) (*collect.Runner, error) {
+func (p *plan) runner(ctx context.Context) (*collect.Runner, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return nil, err
 	}
 	tags := p.cmd.StringSlice("tag")
 	return &collect.Runner{
-		Driver: driver,
 		Session: collect.Session{
 			ID: id.String(), Profile: "default", Options: p.options(),
 			Label: p.cmd.String("label"), Tags: tags, Note: p.cmd.String("note"),
@@ -123,8 +122,8 @@ func (p *plan) runner(ctx context.Context, driver collect.Driver) (*collect.Runn
 }
 
 // run stores all records of the run.
-func (m *measurement) run(ctx context.Context, runner *collect.Runner, spec collect.Spec) error {
-	for rec, err := range runner.Run(ctx, spec) {
+func (m *measurement) run(ctx context.Context, runner *collect.Runner, jobs ...collect.Job) error {
+	for rec, err := range runner.Run(ctx, jobs...) {
 		if err != nil {
 			m.lost = append(m.lost, err)
 			if m.begun && ctx.Err() == nil {

@@ -247,14 +247,14 @@ func TestCancelledStreamLeavesTheOthers(t *testing.T) {
 // TestRunner measures a small matrix as the program does, and fails a request
 // in the middle: the session goes on.
 func TestRunner(t *testing.T) {
-	r := &collect.Runner{Driver: Driver{}, Prompts: func(e collect.Engine, fresh bool) collect.Prompter {
+	r := &collect.Runner{Prompts: func(_ collect.TargetInfo, e collect.Engine, fresh bool) (collect.Prompter, string) {
 		if fresh {
 			t.Error("an engine that starts cold was to be sent fresh prompts")
 		}
-		return exact{}
+		return exact{}, ""
 	}}
 	batches, status := 0, collect.SessionStatus("")
-	for rec, err := range r.Run(t.Context(), collect.Spec{PP: []int64{16, 40}, TG: []int64{6}, Concurrency: []int64{1, 2}, Repeat: 2}) {
+	for rec, err := range r.Run(t.Context(), collect.Job{Driver: Driver{}, Spec: collect.Spec{PP: []int64{16, 40}, TG: []int64{6}, Concurrency: []int64{1, 2}, Repeat: 2}}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -142,11 +142,11 @@ func run(ctx context.Context, o openai.Options, c *script.Case) ([]analyze.Reque
 		Temperature: &zero, Seed: &seed, Streaming: streaming(c.Request.Stream),
 		Pause: -1, GroupPause: -1, StallTimeout: 600 * time.Millisecond,
 	}
-	runner := collect.Runner{Driver: openai.Driver{Options: o}, Prompts: func(collect.Engine, bool) collect.Prompter { return words{} }}
+	runner := collect.Runner{Prompts: func(collect.TargetInfo, collect.Engine, bool) (collect.Prompter, string) { return words{}, "" }}
 	var target *collect.TargetInfo
 	var cas *collect.Case
 	var batch *collect.Batch
-	for rec, err := range runner.Run(ctx, spec) {
+	for rec, err := range runner.Run(ctx, collect.Job{Driver: openai.Driver{Options: o}, Spec: spec}) {
 		if err != nil {
 			return nil, analyze.BatchRow{}, err
 		}

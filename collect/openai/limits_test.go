@@ -35,11 +35,12 @@ func TestBoundedSizing(t *testing.T) {
 				spec := limits
 				spec.Models, spec.PP, spec.TG = []string{"demo-model"}, []int64{64, 128}, []int64{4}
 				spec.Repeat, spec.Warmup, spec.Pause, spec.GroupPause, spec.StallTimeout = 1, &none, -1, -1, 150*time.Millisecond
-				runner := collect.Runner{Driver: openai.Driver{Options: openai.Options{URL: srv.URL()}}, Prompts: func(e collect.Engine, fresh bool) collect.Prompter {
-					return prompt.New(e.(collect.Counter).Count, prompt.Options{Fresh: fresh})
+				runner := collect.Runner{Prompts: func(_ collect.TargetInfo, e collect.Engine, fresh bool) (collect.Prompter, string) {
+					return prompt.New(e.(collect.Counter).Count, prompt.Options{Fresh: fresh}), ""
 				}}
+				job := collect.Job{Driver: openai.Driver{Options: openai.Options{URL: srv.URL()}}, Spec: spec}
 				rows := 0
-				for rec, err := range runner.Run(t.Context(), spec) {
+				for rec, err := range runner.Run(t.Context(), job) {
 					if err != nil {
 						t.Fatal(err)
 					}
