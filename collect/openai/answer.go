@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"tokwatt/collect"
+	"tokwatt/collect/wire"
 )
 
 // answer turns events into arrivals and gathers the report. It keeps no text
@@ -27,8 +28,8 @@ type answer struct {
 	spoilt  bool // an event could not be read
 	deltas  bool // output came as deltas, so a message is a repetition
 	events  int64
-	texts   [3]joiner // content, reasoning, tool calls
-	outputs int64     // events that brought output
+	texts   [3]wire.Joiner // content, reasoning, tool calls
+	outputs int64          // events that brought output
 	totals  totals
 	stats   stats
 	at      int64 // newest arrival
@@ -56,7 +57,7 @@ func (a *answer) event(ev event) error {
 			a.spoilt = a.spoilt || a.finish != "" && !ev.bare
 			return nil
 		}
-		return collect.Failf(collect.ErrProtocol, "an event is no JSON: %s", clip(plain(data), 80))
+		return collect.Failf(collect.ErrProtocol, "an event is no JSON: %s", wire.Clip(wire.Plain(data), 80))
 	}
 	if fault := c.fault(data); fault != nil {
 		return fault
@@ -111,7 +112,7 @@ func (a *answer) chunk(c *chunk, size int, at int64) {
 	repeated := false
 	if ch != nil {
 		if r := ch.FinishReason; r != nil && *r != "" {
-			a.finish = clip(*r, maxReason)
+			a.finish = wire.Clip(*r, wire.MaxReason)
 		}
 		said, repeated = a.said(ch)
 	}
@@ -147,7 +148,7 @@ func (a *answer) said(ch *choice) (s *said, repeated bool) {
 		return ch.Delta, false
 	case ch.Message != nil:
 		return ch.Message, a.deltas
-	case ch.Text.s != "":
+	case ch.Text.S != "":
 		return &said{Content: ch.Text}, false
 	}
 	return nil, false
@@ -160,7 +161,7 @@ func (a *answer) output(out collect.Arrival, s *said, n *usage) bool {
 	for _, t := range [...]struct {
 		kind collect.ChunkKind
 		text string
-		join *joiner
+		join *wire.Joiner
 	}{
 		{collect.KindContent, s.text(), &a.texts[0]},
 		{collect.KindReasoning, s.reasoning(), &a.texts[1]},
@@ -169,7 +170,7 @@ func (a *answer) output(out collect.Arrival, s *said, n *usage) bool {
 		if t.text == "" {
 			continue
 		}
-		text := t.join.add(t.text)
+		text := t.join.Add(t.text)
 		if any {
 			out.Hidden += int64(utf8.RuneCountInString(text))
 			continue
@@ -200,23 +201,23 @@ func (a *answer) body(data []byte, at int64, err error) error {
 	a.at = at
 	data = bytes.TrimSpace(data)
 	if data[0] != '{' && data[0] != '[' {
-		return nonsense(data)
+		return wire.Nonsense(data)
 	}
 	c := &chunk{}
 	if bad := c.parse(data); bad != nil {
 		if !errors.Is(err, io.EOF) {
-			return broken(err, "in the middle of its answer")
+			return wire.Broken(err, "in the middle of its answer")
 		}
 		if !json.Valid(data) && cut(bad) {
 			return collect.Failf(collect.ErrTruncated, "the answer is JSON that breaks off after %d bytes", len(data))
 		}
-		return collect.Failf(collect.ErrProtocol, "the answer is broken JSON: %s", oneLine(bad.Error()))
+		return collect.Failf(collect.ErrProtocol, "the answer is broken JSON: %s", wire.OneLine(bad.Error()))
 	}
 	if fault := c.fault(data); fault != nil {
 		return fault
 	}
 	if c.Choices == nil {
-		return collect.Failf(collect.ErrProtocol, "the answer is JSON without choices: %s", clip(plain(data), 80))
+		return collect.Failf(collect.ErrProtocol, "the answer is JSON without choices: %s", wire.Clip(wire.Plain(data), 80))
 	}
 	a.unclean = !errors.Is(err, io.EOF)
 	a.chunk(c, len(data), at)
@@ -235,7 +236,7 @@ func (a *answer) end(err error) error {
 	if a.finish == "" && !a.done {
 		switch {
 		case !errors.Is(err, io.EOF):
-			return broken(err, "before the answer was complete")
+			return wire.Broken(err, "before the answer was complete")
 		case a.events == 0:
 			return collect.Failf(collect.ErrTruncated, "the answer holds no event")
 		}
@@ -259,7 +260,7 @@ func (a *answer) last() collect.Arrival {
 	r.FinishReason = a.finish
 	return collect.Arrival{
 		Chunk:       collect.Chunk{T: a.at, Tokens: collect.TokensUnknown, Kind: collect.KindReport},
-		Hidden:      a.texts[0].rest() + a.texts[1].rest() + a.texts[2].rest(),
+		Hidden:      a.texts[0].Rest() + a.texts[1].Rest() + a.texts[2].Rest(),
 		Report:      &r,
 		HTTPStatus:  a.status,
 		NotStreamed: a.whole || !a.streamed && a.events == 0,

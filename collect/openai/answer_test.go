@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"net"
 	"strings"
 	"testing"
 	"time"
 
 	"tokwatt/collect"
+	"tokwatt/collect/wire"
 )
 
 // play feeds events to an answer and returns its arrivals as text
@@ -33,7 +33,7 @@ func play(t *testing.T, events ...string) (string, collect.Arrival, error) {
 		return true
 	}
 	d := &decoder{lines: collect.NewLineReader(collect.NewClock(), strings.NewReader(strings.Join(events, "")))}
-	s := &stream{conn: nowhere{}, ctx: t.Context()}
+	s := &stream{hurry: func(time.Duration) {}, ctx: t.Context()}
 	ev, err := d.next()
 	if err == nil && ev.bare {
 		err = s.whole(d, ev, a)
@@ -42,11 +42,6 @@ func play(t *testing.T, events ...string) (string, collect.Arrival, error) {
 	}
 	return strings.Join(out, " "), a.last(), err
 }
-
-// nowhere is a connection whose deadlines nobody keeps.
-type nowhere struct{ net.Conn }
-
-func (nowhere) SetReadDeadline(time.Time) error { return nil }
 
 func delta(fields string) string { return choices(`[{"index":0,"delta":{` + fields + `}}]`) }
 
@@ -245,7 +240,7 @@ func TestRateRule(t *testing.T) {
 		{12, 229.291, 52.33524211591384, collect.RateTokens},
 		{1, 0, 0, collect.RateTokens},
 	} {
-		if got := (&timings{PredictedN: number{&c.n}, PredictedMS: number{&c.ms}, PredictedPerSecond: number{&c.rate}}).rule(); got != c.want {
+		if got := (&timings{PredictedN: wire.Number{V: &c.n}, PredictedMS: wire.Number{V: &c.ms}, PredictedPerSecond: wire.Number{V: &c.rate}}).rule(); got != c.want {
 			t.Errorf("%v tokens in %v ms at %v: %s, want %s", c.n, c.ms, c.rate, got, c.want)
 		}
 	}

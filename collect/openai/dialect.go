@@ -44,7 +44,7 @@ const unknownEngine = "openai"
 // recognise finds the dialect of a server from its model list and, where one
 // asks for it, its health. The common wrong guess is to take anything with a
 // model list for one engine; a server that fits no row stays unknown.
-func (s *server) recognise(ctx context.Context, l listing) dialect {
+func (s server) recognise(ctx context.Context, l listing) dialect {
 	for _, d := range dialects {
 		if !strings.HasPrefix(l.header.Get("Server"), d.server) || !d.fits(l.models) {
 			continue
@@ -66,21 +66,21 @@ func (d dialect) fits(models []model) bool {
 }
 
 // health is the status that GET /health tells, empty where it tells none.
-func (s *server) health(ctx context.Context) string {
+func (s server) health(ctx context.Context) string {
 	var body struct{ Status string }
-	if r, err := s.get(ctx, s.atRoot("/health")); err == nil && r.status == http.StatusOK {
-		_ = json.Unmarshal(r.body, &body) // another shape tells no status
+	if r, err := s.Get(ctx, s.atRoot("/health")); err == nil && r.Status == http.StatusOK {
+		_ = json.Unmarshal(r.Body, &body) // another shape tells no status
 	}
 	return body.Status
 }
 
 // build is the version that llama.cpp tells in GET /props.
-func (s *server) build(ctx context.Context) string {
+func (s server) build(ctx context.Context) string {
 	var body struct {
 		BuildInfo string `json:"build_info"`
 	}
-	if r, err := s.get(ctx, s.atRoot("/props")); err == nil && r.status == http.StatusOK {
-		_ = json.Unmarshal(r.body, &body) // older servers tell none
+	if r, err := s.Get(ctx, s.atRoot("/props")); err == nil && r.Status == http.StatusOK {
+		_ = json.Unmarshal(r.Body, &body) // older servers tell none
 	}
 	return body.BuildInfo
 }

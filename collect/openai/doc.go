@@ -10,20 +10,15 @@
 //  3. Open asks for one token, to learn which optional fields the server takes
 //     and where it redirects to (probe.go).
 //  4. Engine.Open encodes the whole request and dials (engine.go, body.go,
-//     dial.go); nothing but one write is left to do after the barrier.
+//     package wire); nothing but one write is left to do after the barrier.
 //  5. The stream writes it at the first pull and reads the response on the
 //     same goroutine (stream.go): lines become events (sse.go), events become
-//     arrivals (answer.go, event.go, text.go), statistics become the report
-//     (report.go, number.go), failures become one sentence (fault.go).
+//     arrivals (answer.go, event.go), statistics become the report
+//     (report.go), failures become one sentence (fault.go).
 //
-// Redirects are followed within reason (redirect.go): keys and headers go to
-// the origin that was named, and to no other. Whatever a server does costs
-// bounded memory: the head of an answer, a line, an event, a statistics object
-// and the number of events all have a limit.
+// Whatever a server does costs bounded memory: the head of an answer, a line,
+// an event, a statistics object and the number of events all have a limit.
 //
-// Streams speak HTTP/1.1 on their own connection instead of through
-// http.Transport, which hands the write to another goroutine, between our
-// stamp and the wire, and costs half as much processor time again per token.
 // Proxies named in the environment are not used, so that what is measured is
 // the server that was named.
 package openai

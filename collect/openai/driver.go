@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tokwatt/collect"
+	"tokwatt/collect/wire"
 )
 
 // Options say where the server is and how to talk to it.
@@ -41,7 +42,7 @@ func (d Driver) Targets(ctx context.Context, spec collect.Spec) iter.Seq2[collec
 			return
 		}
 		limits := spec.Limits()
-		srv.client.Timeout = limits.Answer(controlTimeout)
+		srv.Limit(limits.Answer(wire.ControlTimeout))
 		ban, err := endTokens(d.Options.Tokenizer)
 		if err != nil {
 			yield(nil, err)
@@ -67,19 +68,19 @@ func (d Driver) Targets(ctx context.Context, spec collect.Spec) iter.Seq2[collec
 }
 
 // onlyModel is the model to measure where none was named.
-func (s *server) onlyModel(ctx context.Context) (string, error) {
+func (s server) onlyModel(ctx context.Context) (string, error) {
 	l, err := s.list(ctx)
 	switch {
 	case err != nil:
 		return "", err
 	case l.status == http.StatusUnauthorized || l.status == http.StatusForbidden:
-		return "", fmt.Errorf("%s answers %d when asked for its models: give its key with --api-key-env", s.endpoint(), l.status)
+		return "", fmt.Errorf("%s answers %d when asked for its models: give its key with --api-key-env", s.Endpoint(), l.status)
 	case len(l.models) == 0 && s.recognise(ctx, l).engine == "mlx_lm":
 		return mlxDefault, nil
 	case len(l.models) == 0:
-		return "", fmt.Errorf("%s lists no models: name one with --model", s.endpoint())
+		return "", fmt.Errorf("%s lists no models: name one with --model", s.Endpoint())
 	case len(l.models) > 1:
-		return "", fmt.Errorf("%s lists %d models (%s): choose with --model", s.endpoint(), len(l.models), strings.Join(l.names(), ", "))
+		return "", fmt.Errorf("%s lists %d models (%s): choose with --model", s.Endpoint(), len(l.models), strings.Join(l.names(), ", "))
 	}
 	return l.models[0].ID, nil
 }

@@ -1,17 +1,16 @@
 package openai
 
 import (
-	"bytes"
 	"context"
-	"net/http"
 	"net/url"
 
 	"tokwatt/collect"
+	"tokwatt/collect/wire"
 )
 
 // engine takes requests for one model.
 type engine struct {
-	srv     *server
+	srv     server
 	clock   *collect.Clock
 	model   string   // as the server names it
 	url     *url.URL // where requests go, behind all redirects that are known
@@ -45,51 +44,24 @@ func (e *engine) Open(ctx context.Context, call collect.Call) (collect.Stream, e
 	if err != nil {
 		return nil, collect.Failf(collect.ErrProtocol, "the request can't be encoded: %v", err)
 	}
-	s, err := e.open(ctx, call.Stream, body)
+	s, err := e.open(ctx, call.Stream, call.Streams > 1, body)
 	if err != nil {
 		return nil, err
 	}
-	s.fellows, s.tokens = call.Streams > 1, call.MaxTokens
+	s.tokens = call.MaxTokens
 	return s, nil
 }
 
-func (e *engine) open(ctx context.Context, streamed bool, body []byte) (*stream, error) {
-	conn, err := e.srv.dial(ctx, e.url)
-	if err != nil && ctx.Err() == nil && !sameOrigin(e.url, e.srv.base) {
-		return nil, astray(e.url, err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	s := &stream{engine: e, ctx: ctx, streamed: streamed, url: e.url, body: body, conn: conn}
-	if s.wire, err = e.srv.post(e.url, streamed, body); err != nil {
-		conn.Close()
-		return nil, err
-	}
-	s.bind()
-	return s, nil
-}
-
-// post is a whole request as it goes over the wire. Its connection is closed
-// behind it: a kept one would block a single-threaded server.
-func (s *server) post(u *url.URL, streamed bool, body []byte) ([]byte, error) {
-	req, err := http.NewRequest(http.MethodPost, u.String(), bytes.NewReader(body))
-	if err != nil {
-		return nil, collect.Failf(collect.ErrProtocol, "%s is no address", u.Redacted())
-	}
-	req.Header = s.headerFor(u)
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json")
+func (e *engine) open(ctx context.Context, streamed, fellows bool, body []byte) (*stream, error) {
+	m := wire.Message{URL: e.url, Body: body, Accept: "application/json", Fellows: fellows}
 	if streamed {
-		req.Header.Set("Accept", "text/event-stream")
+		m.Accept = "text/event-stream"
 	}
-	req.Header.Set("Accept-Encoding", "identity")
-	req.Close = true
-	var wire bytes.Buffer
-	if err := req.Write(&wire); err != nil {
-		return nil, collect.Failf(collect.ErrProtocol, "a header can't be sent: %v", err)
+	x, err := e.srv.Open(ctx, e.clock, m)
+	if err != nil {
+		return nil, err
 	}
-	return wire.Bytes(), nil
+	return &stream{Exchange: x, ctx: ctx, model: e.model, streamed: streamed, hurry: x.Hurry}, nil
 }
 
 // Count asks for one token and returns the server's own count of the prompt.

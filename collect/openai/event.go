@@ -1,9 +1,12 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strings"
+
+	"tokwatt/collect/wire"
 )
 
 // chunk is what we read of a data event, and of a whole answer: the one has
@@ -18,11 +21,11 @@ type chunk struct {
 }
 
 type choice struct {
-	Index        int     `json:"index"`
-	Delta        *said   `json:"delta"`
-	Message      *said   `json:"message"`
-	Text         text    `json:"text"` // the older completions API
-	FinishReason *string `json:"finish_reason"`
+	Index        int       `json:"index"`
+	Delta        *said     `json:"delta"`
+	Message      *said     `json:"message"`
+	Text         wire.Text `json:"text"` // the older completions API
+	FinishReason *string   `json:"finish_reason"`
 	// Some servers have the usage here.
 	Usage json.RawMessage `json:"usage"`
 }
@@ -30,11 +33,11 @@ type choice struct {
 // said is what the model said in a chunk or a message. Servers name the
 // reasoning differently, and some send it under two names at once.
 type said struct {
-	Content          text       `json:"content"`
-	Refusal          text       `json:"refusal"`
-	ReasoningContent text       `json:"reasoning_content"`
-	Reasoning        text       `json:"reasoning"`
-	Thinking         text       `json:"thinking"`
+	Content          wire.Text  `json:"content"`
+	Refusal          wire.Text  `json:"refusal"`
+	ReasoningContent wire.Text  `json:"reasoning_content"`
+	Reasoning        wire.Text  `json:"reasoning"`
+	Thinking         wire.Text  `json:"thinking"`
 	ToolCalls        []toolCall `json:"tool_calls"`
 	FunctionCall     *function  `json:"function_call"`
 }
@@ -44,19 +47,19 @@ type toolCall struct {
 }
 
 type function struct {
-	Name      string `json:"name"`
-	Arguments text   `json:"arguments"`
+	Name      string    `json:"name"`
+	Arguments wire.Text `json:"arguments"`
 }
 
 // text is the visible text; some servers send it as a list of parts.
 func (s *said) text() string {
-	seen, _ := s.Content.parts()
-	return first(s.Content.s, seen, s.Refusal.s)
+	seen, _ := parts(s.Content)
+	return cmp.Or(s.Content.S, seen, s.Refusal.S)
 }
 
 func (s *said) reasoning() string {
-	_, thought := s.Content.parts()
-	return first(s.ReasoningContent.s, s.Reasoning.s, s.Thinking.s, thought)
+	_, thought := parts(s.Content)
+	return cmp.Or(s.ReasoningContent.S, s.Reasoning.S, s.Thinking.S, thought)
 }
 
 func (s *said) tool() string {
@@ -66,11 +69,11 @@ func (s *said) tool() string {
 	var b strings.Builder
 	for _, t := range s.ToolCalls {
 		b.WriteString(t.Function.Name)
-		b.WriteString(t.Function.Arguments.s)
+		b.WriteString(t.Function.Arguments.S)
 	}
 	if f := s.FunctionCall; f != nil {
 		b.WriteString(f.Name)
-		b.WriteString(f.Arguments.s)
+		b.WriteString(f.Arguments.S)
 	}
 	return b.String()
 }
@@ -80,7 +83,7 @@ func (s *said) tool() string {
 func (c *chunk) parse(data []byte) error {
 	err := json.Unmarshal(data, c)
 	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
-		if fixed := quoted(data); fixed != nil {
+		if fixed := wire.Quoted(data); fixed != nil {
 			err = json.Unmarshal(fixed, c)
 		}
 	}
@@ -93,31 +96,31 @@ func (c *chunk) parse(data []byte) error {
 
 // parts reads content that is a list of parts: the texts of those that are
 // shown, and of those that are not.
-func (t *text) parts() (seen, thinking string) {
-	if len(t.odd) == 0 || t.odd[0] != '[' {
+func parts(t wire.Text) (seen, thinking string) {
+	if len(t.Odd) == 0 || t.Odd[0] != '[' {
 		return "", ""
 	}
 	var parts []struct {
-		Text     text `json:"text"`
-		Thinking text `json:"thinking"`
+		Text     wire.Text `json:"text"`
+		Thinking wire.Text `json:"thinking"`
 	}
-	_ = json.Unmarshal(t.odd, &parts) // what can't be read is no text
+	_ = json.Unmarshal(t.Odd, &parts) // what can't be read is no text
 	for _, p := range parts {
-		seen += p.Text.s
-		thinking += p.Thinking.s + p.Thinking.texts()
+		seen += p.Text.S
+		thinking += p.Thinking.S + texts(p.Thinking)
 	}
 	return seen, thinking
 }
 
 // texts reads a thinking part that is a list of texts.
-func (t *text) texts() string {
+func texts(t wire.Text) string {
 	var parts []struct {
-		Text text `json:"text"`
+		Text wire.Text `json:"text"`
 	}
-	_ = json.Unmarshal(t.odd, &parts) // as above
+	_ = json.Unmarshal(t.Odd, &parts) // as above
 	var b strings.Builder
 	for _, p := range parts {
-		b.WriteString(p.Text.s)
+		b.WriteString(p.Text.S)
 	}
 	return b.String()
 }

@@ -49,14 +49,14 @@ func look(ctx context.Context, o Options) Found {
 		f.Err = err
 		return f
 	}
-	f.URL = srv.endpoint()
+	f.URL = srv.Endpoint()
 	l, err := srv.list(ctx)
 	if err != nil {
 		f.Err = err
 		return f
 	}
 	d := srv.recognise(ctx, l)
-	f.URL, f.Engine, f.Models = srv.endpoint(), d.engine, l.names()
+	f.URL, f.Engine, f.Models = srv.Endpoint(), d.engine, l.names()
 	if d.engine == unknownEngine && len(l.models) == 0 {
 		f.Err = errNotOne(f.URL)
 		return f

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"path"
 	"strings"
+
+	"tokwatt/collect/wire"
 )
 
 // model is an entry of GET /models.
@@ -30,19 +32,19 @@ type listing struct {
 // with an empty body where it has no hub cache. A redirect moves the base, so
 // that no timed request has to follow it, but only within the origin that the
 // user named.
-func (s *server) list(ctx context.Context) (listing, error) {
-	r, err := s.get(ctx, s.at("/models"))
+func (s server) list(ctx context.Context) (listing, error) {
+	r, err := s.Get(ctx, s.At("/models"))
 	if err != nil {
 		return listing{}, err
 	}
-	l := listing{header: r.header, status: r.status}
-	if r.status != http.StatusOK {
+	l := listing{header: r.Header, status: r.Status}
+	if r.Status != http.StatusOK {
 		return l, nil
 	}
 	var body struct {
 		Data []model `json:"data"`
 	}
-	if json.Unmarshal(r.body, &body) != nil {
+	if json.Unmarshal(r.Body, &body) != nil {
 		return l, nil
 	}
 	for _, m := range body.Data {
@@ -50,8 +52,8 @@ func (s *server) list(ctx context.Context) (listing, error) {
 			l.models = append(l.models, m)
 		}
 	}
-	if p, ok := strings.CutSuffix(r.url.Path, "/models"); ok && len(l.models) > 0 && sameOrigin(r.url, s.base) {
-		s.base.Path = p
+	if p, ok := strings.CutSuffix(r.URL.Path, "/models"); ok && len(l.models) > 0 && wire.SameOrigin(r.URL, s.Base) {
+		s.Base.Path = p
 	}
 	return l, nil
 }

@@ -93,17 +93,17 @@ func (e *engine) ask(ctx context.Context, w wishes) (probed, error) {
 	}
 	short, cancel := context.WithTimeout(ctx, e.limits.Answer(probeTimeout))
 	defer cancel()
-	s, err := e.open(short, w.stream, body)
+	s, err := e.open(short, w.stream, false, body)
 	if err != nil {
 		return probed{}, ctx.Err()
 	}
 	defer s.Close()
-	resp, err := s.answered()
+	resp, err := s.Answer()
 	if err != nil {
 		return probed{}, ctx.Err()
 	}
 	if resp.StatusCode < 300 || resp.StatusCode > 399 {
-		e.url = s.url
+		e.url = s.URL()
 	}
 	// The end is waited for, so that the probe does not run on beside a
 	// measured request, but not for ever.

@@ -7,38 +7,39 @@ import (
 	"path"
 
 	"tokwatt/collect"
+	"tokwatt/collect/wire"
 )
 
 // usage is the counts object of the API.
 type usage struct {
-	PromptTokens     number `json:"prompt_tokens"`
-	CompletionTokens number `json:"completion_tokens"`
+	PromptTokens     wire.Number `json:"prompt_tokens"`
+	CompletionTokens wire.Number `json:"completion_tokens"`
 	PromptDetails    struct {
-		CachedTokens number `json:"cached_tokens"`
+		CachedTokens wire.Number `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
 	CompletionDetails struct {
-		ReasoningTokens number `json:"reasoning_tokens"`
+		ReasoningTokens wire.Number `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
 }
 
 // fields are those that we read.
-func (u *usage) fields() []*number {
-	return []*number{&u.PromptTokens, &u.CompletionTokens, &u.PromptDetails.CachedTokens, &u.CompletionDetails.ReasoningTokens}
+func (u *usage) fields() []*wire.Number {
+	return []*wire.Number{&u.PromptTokens, &u.CompletionTokens, &u.PromptDetails.CachedTokens, &u.CompletionDetails.ReasoningTokens}
 }
 
 // timings is llama.cpp's own account. prompt_n leaves out the cached tokens.
 type timings struct {
-	CacheN             number `json:"cache_n"`
-	PromptN            number `json:"prompt_n"`
-	PromptMS           number `json:"prompt_ms"`
-	PromptPerSecond    number `json:"prompt_per_second"`
-	PredictedN         number `json:"predicted_n"`
-	PredictedMS        number `json:"predicted_ms"`
-	PredictedPerSecond number `json:"predicted_per_second"`
+	CacheN             wire.Number `json:"cache_n"`
+	PromptN            wire.Number `json:"prompt_n"`
+	PromptMS           wire.Number `json:"prompt_ms"`
+	PromptPerSecond    wire.Number `json:"prompt_per_second"`
+	PredictedN         wire.Number `json:"predicted_n"`
+	PredictedMS        wire.Number `json:"predicted_ms"`
+	PredictedPerSecond wire.Number `json:"predicted_per_second"`
 }
 
-func (t *timings) fields() []*number {
-	return []*number{&t.CacheN, &t.PromptN, &t.PromptMS, &t.PromptPerSecond, &t.PredictedN, &t.PredictedMS, &t.PredictedPerSecond}
+func (t *timings) fields() []*wire.Number {
+	return []*wire.Number{&t.CacheN, &t.PromptN, &t.PromptMS, &t.PromptPerSecond, &t.PredictedN, &t.PredictedMS, &t.PredictedPerSecond}
 }
 
 // readCounts reads the usage of a chunk; nil where it is absent or null.
@@ -69,7 +70,7 @@ const maxStatistics = 64 << 10
 func (s *stats) take(c *chunk, n *usage, raw json.RawMessage) {
 	// One chunk of another model is enough to say that another answered.
 	if c.Model != "" && (s.model == "" || path.Base(shown(s.model)) == path.Base(shown(s.asked))) {
-		s.model = clip(c.Model, maxReason)
+		s.model = wire.Clip(c.Model, wire.MaxReason)
 	}
 	if n != nil && merge(s.usage.fields(), n.fields()) {
 		s.rawUsage = raw
@@ -85,14 +86,14 @@ func (s *stats) take(c *chunk, n *usage, raw json.RawMessage) {
 
 // merge lets the newest word of each field stand, and reports whether there
 // was any. A 0 is no word where there was a figure.
-func merge(to, from []*number) (told bool) {
+func merge(to, from []*wire.Number) (told bool) {
 	for i, f := range from {
-		if f.v == nil {
+		if f.V == nil {
 			continue
 		}
 		told = true
-		if *f.v != 0 || to[i].v == nil {
-			to[i].v = f.v
+		if *f.V != 0 || to[i].V == nil {
+			to[i].V = f.V
 		}
 	}
 	return told
@@ -107,10 +108,10 @@ func (s *stats) report() collect.Report {
 	r := collect.Report{
 		Source:           collect.ReportServer,
 		Model:            shown(s.model),
-		PromptTokens:     whole(s.usage.PromptTokens.v),
-		CompletionTokens: whole(s.usage.CompletionTokens.v),
-		CachedTokens:     whole(s.usage.PromptDetails.CachedTokens.v),
-		ReasoningTokens:  whole(s.usage.CompletionDetails.ReasoningTokens.v),
+		PromptTokens:     whole(s.usage.PromptTokens.V),
+		CompletionTokens: whole(s.usage.CompletionTokens.V),
+		CachedTokens:     whole(s.usage.PromptDetails.CachedTokens.V),
+		ReasoningTokens:  whole(s.usage.CompletionDetails.ReasoningTokens.V),
 		JSON:             verbatim(s.rawUsage, s.rawTimings),
 	}
 	if s.rawTimings != nil {
@@ -132,17 +133,17 @@ func whole(f *float64) *int64 {
 func (s *stats) timed(r *collect.Report) {
 	t := &s.timings
 	if r.CompletionTokens == nil {
-		r.CompletionTokens = whole(t.PredictedN.v)
+		r.CompletionTokens = whole(t.PredictedN.V)
 	}
 	if r.CachedTokens == nil {
-		r.CachedTokens = whole(t.CacheN.v)
+		r.CachedTokens = whole(t.CacheN.V)
 	}
-	if r.PromptTokens == nil && t.CacheN.v != nil && t.PromptN.v != nil {
-		n := *t.PromptN.v + *t.CacheN.v
+	if r.PromptTokens == nil && t.CacheN.V != nil && t.PromptN.V != nil {
+		n := *t.PromptN.V + *t.CacheN.V
 		r.PromptTokens = whole(&n)
 	}
-	r.PromptTPS, r.GenerationTPS = t.PromptPerSecond.v, t.PredictedPerSecond.v
-	r.PromptEvalNS, r.EvalNS = nanoseconds(t.PromptMS.v), nanoseconds(t.PredictedMS.v)
+	r.PromptTPS, r.GenerationTPS = t.PromptPerSecond.V, t.PredictedPerSecond.V
+	r.PromptEvalNS, r.EvalNS = nanoseconds(t.PromptMS.V), nanoseconds(t.PredictedMS.V)
 	if r.GenerationTPS != nil {
 		r.GenerationRule = t.rule()
 	}
@@ -152,7 +153,7 @@ func (s *stats) timed(r *collect.Report) {
 // themselves: llama-server went from n / span to (n − 1) / span, and nothing
 // but the numbers tells which one it is.
 func (t *timings) rule() collect.RateRule {
-	n, ms, rate := t.PredictedN.v, t.PredictedMS.v, t.PredictedPerSecond.v
+	n, ms, rate := t.PredictedN.V, t.PredictedMS.V, t.PredictedPerSecond.V
 	if n == nil || ms == nil || *ms <= 0 {
 		return collect.RateTokens
 	}
@@ -205,11 +206,11 @@ type totals struct {
 
 // step is the number of tokens of the output chunk that came with counts.
 func (t *totals) step(c *usage) int32 {
-	if t.lost || c == nil || c.CompletionTokens.v == nil {
+	if t.lost || c == nil || c.CompletionTokens.V == nil {
 		t.lost = true
 		return collect.TokensUnknown
 	}
-	now := *c.CompletionTokens.v
+	now := *c.CompletionTokens.V
 	if !(now > 0 && now >= t.before && now <= 1<<30) {
 		t.lost = true
 		return collect.TokensUnknown

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"tokwatt/collect"
+	"tokwatt/collect/wire"
 )
 
 // event is one event of a stream.
@@ -117,7 +118,7 @@ func (d *decoder) field(line []byte, at int64) error {
 	case "id", "retry":
 	default:
 		if d.junk == "" && bytes.IndexByte(line, ':') < 0 {
-			d.junk = plain(line[:min(len(line), 1<<10)])
+			d.junk = wire.Plain(line[:min(len(line), 1<<10)])
 		}
 	}
 	return nil

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,9 +21,15 @@ import (
 // test's own; serve is the other end.
 func onPipe(ctx context.Context, clock *collect.Clock, serve func(c net.Conn)) *stream {
 	ours, theirs := net.Pipe()
-	e := &engine{srv: &server{base: &url.URL{Scheme: "http", Host: "h"}}, clock: clock}
-	s := &stream{engine: e, ctx: ctx, streamed: true, url: e.srv.base, conn: ours, wire: []byte("POST / HTTP/1.1\r\nHost: h\r\n\r\n")}
-	s.bind()
+	srv, err := newServer(Options{URL: "h"})
+	if err != nil {
+		panic(err) // h is a URL
+	}
+	srv.Dial = func(context.Context, string, string) (net.Conn, error) { return ours, nil }
+	s, err := (&engine{srv: srv, clock: clock, url: srv.At("/")}).open(ctx, true, false, nil)
+	if err != nil {
+		panic(err) // the pipe is open
+	}
 	go func() {
 		defer theirs.Close()
 		if _, err := http.ReadRequest(bufio.NewReader(theirs)); err == nil {
@@ -203,8 +208,8 @@ func TestTLSStream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv.roots = x509.NewCertPool()
-	srv.roots.AddCert(web.Certificate())
+	srv.Roots = x509.NewCertPool()
+	srv.Roots.AddCert(web.Certificate())
 	e, err := (&Target{srv: srv, asked: "m", wish: wishes{stream: true}}).Open(t.Context(), collect.NewClock())
 	if err != nil {
 		t.Fatal(err)
@@ -252,8 +257,8 @@ func TestEarlyRefusal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &engine{srv: srv, clock: collect.NewClock(), url: srv.at("/chat/completions")}
-	s, err := e.open(t.Context(), true, make([]byte, 8<<20))
+	e := &engine{srv: srv, clock: collect.NewClock(), url: srv.At("/chat/completions")}
+	s, err := e.open(t.Context(), true, false, make([]byte, 8<<20))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 
 // Target is one model of a server.
 type Target struct {
-	srv    *server
+	srv    server
 	asked  string
 	wish   wishes
 	limits collect.Limits
@@ -35,7 +35,7 @@ func (t *Target) Describe(ctx context.Context) (collect.TargetInfo, error) {
 	if t.described {
 		return t.info, nil
 	}
-	t.info = collect.TargetInfo{Driver: "openai", Endpoint: t.srv.endpoint(), ModelID: shown(t.asked), Engine: unknownEngine}
+	t.info = collect.TargetInfo{Driver: "openai", Endpoint: t.srv.Endpoint(), ModelID: shown(t.asked), Engine: unknownEngine}
 	l, err := t.srv.list(ctx)
 	if err != nil {
 		return t.info, err
@@ -43,7 +43,7 @@ func (t *Target) Describe(ctx context.Context) (collect.TargetInfo, error) {
 	t.described = true
 	t.listed = l.names()
 	t.dialect = t.srv.recognise(ctx, l)
-	t.info.Endpoint = t.srv.endpoint()
+	t.info.Endpoint = t.srv.Endpoint()
 	t.info.Engine = t.dialect.engine
 	if t.dialect.timings != nil && *t.dialect.timings {
 		t.info.EngineVersion = t.srv.build(ctx)
@@ -71,7 +71,7 @@ func (t *Target) Open(ctx context.Context, clock *collect.Clock) (collect.Engine
 	if _, err := t.Describe(ctx); err != nil {
 		return nil, err
 	}
-	e := &engine{srv: t.srv, clock: clock, model: t.served, url: t.srv.at("/chat/completions"), dialect: t.dialect, send: t.wish, limits: t.limits}
+	e := &engine{srv: t.srv, clock: clock, model: t.served, url: t.srv.At("/chat/completions"), dialect: t.dialect, send: t.wish, limits: t.limits}
 	seen, err := e.probe(ctx)
 	if err != nil {
 		return nil, err

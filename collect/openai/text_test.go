@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -93,29 +92,4 @@ func TestChannelsApart(t *testing.T) {
 	if got != "content reasoning:r content:😀 role" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
-}
-
-// FuzzText: what is read of a string is what encoding/json reads.
-func FuzzText(f *testing.F) {
-	for _, s := range []string{`"a\"\\\/\b\f\n\r\tz"`, `"\ud83d\ude00\u00e9"`, `"\ud83d"`, `"\ude00\ud83dx"`, `null`, `7`, `"é"`} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, in []byte) {
-		var want any
-		if !utf8.Valid(in) || json.Unmarshal(in, &want) != nil {
-			return
-		}
-		var got text
-		if err := json.Unmarshal(in, &got); err != nil {
-			t.Fatal(err)
-		}
-		s, isString := want.(string)
-		if isString && mended(got.s) != s || !isString && got.s != "" || (want == nil || isString) != (got.odd == nil) {
-			t.Errorf("%q gives %q and %q, want %q", in, got.s, got.odd, s)
-		}
-		var j joiner
-		if whole := j.add(got.s); !utf8.ValidString(whole) || len(j.held) > 3 || int64(utf8.RuneCountInString(whole))+j.rest() != int64(utf8.RuneCountInString(s)) {
-			t.Errorf("%q joins to %q and %q", in, whole, j.held)
-		}
-	})
 }

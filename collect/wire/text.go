@@ -1,4 +1,4 @@
-package openai
+package wire
 
 import (
 	"bytes"
@@ -7,24 +7,24 @@ import (
 	"unicode/utf8"
 )
 
-// text is a JSON string as it came. encoding/json replaces what is no whole
+// Text is a JSON string as it came. encoding/json replaces what is no whole
 // character, and a server that cuts its text by tokens may cut one: in the
 // middle of its UTF-8, or of the pair of surrogates by which JSON escapes it.
 // So invalid bytes are kept, and half of a pair is kept as the three bytes
-// that UTF-8 would make of it (WTF-8); a joiner puts the halves together.
-type text struct {
-	s   string
-	odd []byte // what stood there instead of a string, but for null
+// that UTF-8 would make of it (WTF-8); a Joiner puts the halves together.
+type Text struct {
+	S   string
+	Odd []byte // what stood there instead of a string, but for null
 }
 
 // UnmarshalJSON reads a string. It is never an error: another type is kept as
 // it came, for who can read it.
-func (t *text) UnmarshalJSON(raw []byte) error {
+func (t *Text) UnmarshalJSON(raw []byte) error {
 	switch {
 	case raw[0] == '"':
-		t.s = unquoted(raw[1 : len(raw)-1])
+		t.S = unquoted(raw[1 : len(raw)-1])
 	case raw[0] != 'n':
-		t.odd = bytes.Clone(raw)
+		t.Odd = bytes.Clone(raw)
 	}
 	return nil
 }
@@ -72,12 +72,12 @@ func surrogate(s string) (r rune, ok bool) {
 
 func high(r rune) bool { return r < 0xdc00 }
 
-// joiner puts the pieces of one text together: what may be the beginning of a
+// Joiner puts the pieces of one text together: what may be the beginning of a
 // character waits for the next piece.
-type joiner struct{ held string }
+type Joiner struct{ held string }
 
-// add takes a piece, and returns the whole characters there are by now.
-func (j *joiner) add(s string) string {
+// Add takes a piece, and returns the whole characters there are by now.
+func (j *Joiner) Add(s string) string {
 	if j.held == "" && utf8.ValidString(s) {
 		return s
 	}
@@ -87,8 +87,8 @@ func (j *joiner) add(s string) string {
 	return mended(s[:n])
 }
 
-// rest is how many code points stand for what will never be whole.
-func (j *joiner) rest() int64 { return int64(utf8.RuneCountInString(mended(j.held))) }
+// Rest is how many code points stand for what will never be whole.
+func (j *Joiner) Rest() int64 { return int64(utf8.RuneCountInString(mended(j.held))) }
 
 // unfinished is the length of the tail of s that may be the beginning of a
 // character.

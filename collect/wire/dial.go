@@ -1,4 +1,4 @@
-package openai
+package wire
 
 import (
 	"context"
@@ -18,9 +18,12 @@ const dialTimeout = 30 * time.Second
 
 // dial opens a connection to the host of u, the TLS handshake included. The
 // error is a *collect.Failure or the context's.
-func (s *server) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
-	d := net.Dialer{Timeout: dialTimeout}
-	conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port(u)))
+func (s *Server) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
+	dial := s.Dial
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
+	}
+	conn, err := dial(ctx, "tcp", net.JoinHostPort(u.Hostname(), port(u)))
 	if err != nil {
 		return nil, s.unreachable(ctx, u, err)
 	}
@@ -28,7 +31,7 @@ func (s *server) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
 		return conn, nil
 	}
 	// HTTP/2 would put all streams of a batch on shared flow control.
-	secure := tls.Client(conn, &tls.Config{ServerName: u.Hostname(), NextProtos: []string{"http/1.1"}, RootCAs: s.roots})
+	secure := tls.Client(conn, &tls.Config{ServerName: u.Hostname(), NextProtos: []string{"http/1.1"}, RootCAs: s.Roots})
 	shake, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	if err := secure.HandshakeContext(shake); err != nil {
@@ -43,14 +46,14 @@ func (s *server) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
 
 // dialFor is dial for an http.Transport, so that control requests and streams
 // fail alike.
-func (s *server) dialFor(scheme string) func(ctx context.Context, network, addr string) (net.Conn, error) {
+func (s *Server) dialFor(scheme string) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, _, addr string) (net.Conn, error) {
 		return s.dial(ctx, &url.URL{Scheme: scheme, Host: addr})
 	}
 }
 
 // unreachable says why there is no connection to u.
-func (s *server) unreachable(ctx context.Context, u *url.URL, err error) error {
+func (s *Server) unreachable(ctx context.Context, u *url.URL, err error) error {
 	var f *collect.Failure
 	switch {
 	case ctx.Err() != nil:
@@ -79,5 +82,5 @@ func reason(err error) string {
 	if errors.As(err, &u) {
 		err = u.Err
 	}
-	return oneLine(err.Error())
+	return OneLine(err.Error())
 }

@@ -1,4 +1,4 @@
-package openai
+package wire
 
 import (
 	"fmt"
@@ -23,18 +23,18 @@ func port(u *url.URL) string {
 	return ports[u.Scheme]
 }
 
-// sameOrigin reports whether two URLs lead to one server by one scheme (RFC
+// SameOrigin reports whether two URLs lead to one server by one scheme (RFC
 // 6454). What the user gave for one origin is for no other: another port may
 // be another program, a name below a host another owner, and a step from
 // https to http shows it to everybody on the way.
-func sameOrigin(a, b *url.URL) bool {
+func SameOrigin(a, b *url.URL) bool {
 	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
 }
 
 // headerFor are the headers of a request to u: keys and the user's own headers
 // go to the origin that the user named, and nowhere else.
-func (s *server) headerFor(u *url.URL) http.Header {
-	if sameOrigin(u, s.base) {
+func (s *Server) headerFor(u *url.URL) http.Header {
+	if SameOrigin(u, s.Base) {
 		return s.header.Clone()
 	}
 	return http.Header{"User-Agent": s.header["User-Agent"]}
@@ -63,26 +63,26 @@ func leads(h http.Header, from *url.URL) *url.URL {
 }
 
 // refusal makes a failure of an answer with a status that is none of success.
-func (s *stream) refusal(resp *http.Response, body []byte) error {
+func (x *Exchange) refusal(resp *http.Response, body []byte) error {
 	code := int64(resp.StatusCode)
 	f := collect.Failf(collect.ErrHTTP, "the server answered %d", code)
 	f.HTTPStatus = &code
-	switch to := oneLine(resp.Header.Get("Location")); {
+	switch to := OneLine(resp.Header.Get("Location")); {
 	case code >= 400:
 	case to == "":
 		f.Message += ", a redirect that does not say where to"
-	case s.hops == maxHops:
-		f.Message = fmt.Sprintf("the server sends on and on, after %d redirects to %s", s.hops, clip(to, maxReason))
+	case x.hops == maxHops:
+		f.Message = fmt.Sprintf("the server sends on and on, after %d redirects to %s", x.hops, Clip(to, MaxReason))
 		return f
 	default:
-		f.Message += fmt.Sprintf(" and sends to %s, which a POST may not follow: give that address with --url", clip(to, maxReason))
+		f.Message += fmt.Sprintf(" and sends to %s, which a POST may not follow: give that address with --url", Clip(to, MaxReason))
 		return f
 	}
-	if why := reasonOf(body); why != "" {
+	if why := Reason(body); why != "" {
 		f.Message += ": " + why
 	}
-	if (code == http.StatusUnauthorized || code == http.StatusForbidden) && !sameOrigin(s.url, s.engine.srv.base) {
-		f.Message += fmt.Sprintf(" (after a redirect to %s, to which keys are not sent: give that address with --url)", s.url.Host)
+	if (code == http.StatusUnauthorized || code == http.StatusForbidden) && !SameOrigin(x.msg.URL, x.srv.Base) {
+		f.Message += fmt.Sprintf(" (after a redirect to %s, to which keys are not sent: give that address with --url)", x.msg.URL.Host)
 	}
 	f.RetryAfter = retryAfter(resp.Header)
 	return f
@@ -93,5 +93,5 @@ func (s *stream) refusal(resp *http.Response, body []byte) error {
 // connect.
 func astray(to *url.URL, err error) error {
 	why := collect.AsFailure(err, collect.ErrConnect).Message
-	return collect.Failf(collect.ErrHTTP, "the server sends to %s, which can't be reached (%s)", clip(to.Redacted(), maxReason), why)
+	return collect.Failf(collect.ErrHTTP, "the server sends to %s, which can't be reached (%s)", Clip(to.Redacted(), MaxReason), why)
 }

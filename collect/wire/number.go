@@ -1,4 +1,4 @@
-package openai
+package wire
 
 import (
 	"bytes"
@@ -7,23 +7,23 @@ import (
 	"strconv"
 )
 
-// number is a figure that a server states; nil where it states none, or
+// Number is a figure that a server states; nil where it states none, or
 // something that is no number.
-type number struct{ v *float64 }
+type Number struct{ V *float64 }
 
 // notFinite are the words that stand for what JSON has no number for: those of
 // JavaScript and Python, which write them without quotes all the same.
 var notFinite = map[string]float64{"NaN": math.NaN(), "Infinity": math.Inf(1), "-Infinity": math.Inf(-1)}
 
 // UnmarshalJSON reads a number, or a word for none. It is never an error.
-func (n *number) UnmarshalJSON(raw []byte) error {
+func (n *Number) UnmarshalJSON(raw []byte) error {
 	// A number too large for a double is infinite: ParseFloat says so beside
 	// its error.
 	f, err := strconv.ParseFloat(string(raw), 64)
 	if isNumber(raw) && (err == nil || errors.Is(err, strconv.ErrRange)) {
-		n.v = &f
+		n.V = &f
 	} else if f, ok := notFinite[string(bytes.Trim(raw, `"`))]; ok {
-		n.v = &f
+		n.V = &f
 	}
 	return nil
 }
@@ -31,10 +31,10 @@ func (n *number) UnmarshalJSON(raw []byte) error {
 // isNumber tells a JSON number from all that ParseFloat takes beside them.
 func isNumber(raw []byte) bool { return raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9' }
 
-// quoted puts quotes around the words of notFinite that stand where JSON wants
+// Quoted puts quotes around the words of notFinite that stand where JSON wants
 // a value, so that an event is not lost for one figure. It returns nil where
 // there is none.
-func quoted(data []byte) []byte {
+func Quoted(data []byte) []byte {
 	var out []byte
 	done, inString := 0, false
 	for i := 0; i < len(data); i++ {

@@ -1,4 +1,4 @@
-package openai
+package wire
 
 import (
 	"net/url"
@@ -32,7 +32,7 @@ func TestSameOrigin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := sameOrigin(a, b); got != c.want {
+		if got := SameOrigin(a, b); got != c.want {
 			t.Errorf("%s and %s: %v", c.a, c.b, got)
 		}
 	}

@@ -1,4 +1,4 @@
-package openai
+package wire
 
 import (
 	"fmt"
@@ -69,8 +69,8 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// atHome is a stream that no redirect has moved.
-func atHome() *stream {
+// atHome is an exchange that no redirect has moved.
+func atHome() *Exchange {
 	u := &url.URL{Scheme: "http", Host: "h"}
-	return &stream{engine: &engine{srv: &server{base: u}}, url: u}
+	return &Exchange{srv: &Server{Base: u}, msg: Message{URL: u}}
 }
