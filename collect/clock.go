@@ -15,6 +15,13 @@ func NewClock() *Clock { return &Clock{origin: time.Now()} }
 // Now is the time since the origin in nanoseconds.
 func (c *Clock) Now() int64 { return int64(time.Since(c.origin)) }
 
+// both reads this clock and the wall clock, in ns since 1970, one right after
+// the other.
+func (c *Clock) both() (now, wall int64) {
+	t := time.Now()
+	return int64(t.Sub(c.origin)), t.UnixNano()
+}
+
 // Origin is the wall time at which the clock stood at 0, in UTC.
 func (c *Clock) Origin() time.Time { return c.origin.UTC().Round(0) }
 

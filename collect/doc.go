@@ -11,7 +11,8 @@
 //  4. The [Runner] opens N streams, releases them by one barrier, and records
 //     each (runner.go, batch.go).
 //  5. A [LineReader] stamps every arrival on the segment's one [Clock]
-//     (clock.go, lines.go); a [Stream] turns lines into an [Arrival].
+//     (clock.go, lines.go), over a connection with the kernel's own stamp
+//     where there is one (stamp.go); a [Stream] turns lines into an [Arrival].
 //  6. Records come out in order: [Session], [Segment], then for each target
 //     [TargetInfo], its [Case]s and [Batch]es, at last an [End] (types.go).
 //

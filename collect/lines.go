@@ -9,20 +9,23 @@ import (
 // a runaway server from filling the memory.
 const MaxLine = 64 << 20
 
-// LineReader splits a stream into lines and stamps each with the time at
-// which the read that completed it returned: before that nobody could have
-// known the line, and after that only our own work is added. It is the one
-// place where arrivals are stamped, for HTTP bodies and worker frames alike.
+// LineReader splits a stream into lines and stamps each with the arrival of
+// the read that completed it: before that nobody could have known the line,
+// and after that only our own work is added. A read arrived when the kernel
+// took its bytes in, where a [StampedReader] knows that, else when it
+// returned. It is the one place where arrivals are stamped, for HTTP bodies
+// and worker frames alike.
 //
 // A line ends in LF, CR or CR LF (the WHATWG rule for event streams); the end
-// is not part of the line. Lines of one read share one stamp.
+// is not part of the line. Lines of one read share one stamp, so events that
+// were read together can be told by that.
 type LineReader struct {
 	r    io.Reader
 	now  func() int64 // when the newest bytes of r arrived
 	buf  []byte
 	head int   // start of the next line in buf
 	seen int   // buf[head:seen] holds no line end
-	at   int64 // when the newest read returned
+	at   int64 // when the newest bytes arrived
 	err  error
 	cr   bool // the last line ended in CR: a LF that follows belongs to it
 }
@@ -38,29 +41,6 @@ func NewLineReader(clock *Clock, r io.Reader) *LineReader {
 func NewStampedLineReader(source *StampedReader, r io.Reader) *LineReader {
 	return &LineReader{now: source.At, r: r, buf: make([]byte, 0, 4<<10)}
 }
-
-// StampedReader notes when each read returned. It stands right over a
-// connection, below whatever buffers and decodes.
-type StampedReader struct {
-	clock *Clock
-	r     io.Reader
-	at    int64
-}
-
-// NewStampedReader stamps the reads of r with clock.
-func NewStampedReader(clock *Clock, r io.Reader) *StampedReader {
-	return &StampedReader{clock: clock, r: r}
-}
-
-// Read reads from the source.
-func (s *StampedReader) Read(p []byte) (int, error) {
-	n, err := s.r.Read(p)
-	s.at = s.clock.Now()
-	return n, err
-}
-
-// At is when the newest read returned.
-func (s *StampedReader) At() int64 { return s.at }
 
 // Next returns the next line and its arrival. The line is valid until the
 // next call. The error is the reader's own (io.EOF at a clean end); a last
@@ -85,7 +65,7 @@ func (l *LineReader) Next() (line []byte, at int64, err error) {
 	}
 }
 
-// At is when the newest read returned; at the end of the stream, when the end
+// At is when the newest bytes arrived; at the end of the stream, when the end
 // was known.
 func (l *LineReader) At() int64 { return l.at }
 

@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -155,6 +156,7 @@ func (r *recorder) add(a Arrival) {
 		req.HTTPStatus = a.HTTPStatus
 		req.Streamed = !a.NotStreamed
 		req.UncleanEnd = a.UncleanEnd
+		req.StampSource = cmp.Or(a.Stamps, StampUser)
 		req.EndNS = a.T
 	}
 	if a.Bytes > 0 || a.Kind.Output() {

@@ -38,7 +38,9 @@ func (s *stream) Arrivals() iter.Seq2[collect.Arrival, error] {
 	return func(yield func(collect.Arrival, error) bool) {
 		a := &answer{streamed: s.streamed, tokens: s.tokens, stats: stats{asked: s.model}, emit: func(x collect.Arrival) bool { return yield(x, nil) }}
 		err := s.exchange(a)
-		if a.stopped || !yield(a.last(), nil) {
+		last := a.last()
+		last.Stamps = s.Stamps()
+		if a.stopped || !yield(last, nil) {
 			return
 		}
 		switch {

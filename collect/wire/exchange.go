@@ -58,12 +58,12 @@ func (s *Server) Open(ctx context.Context, clock *collect.Clock, m Message) (*Ex
 	if err != nil {
 		return nil, err
 	}
-	x := &Exchange{srv: s, ctx: ctx, clock: clock, msg: m, conn: conn}
+	x := &Exchange{srv: s, ctx: ctx, clock: clock, msg: m}
+	x.take(conn)
 	if x.wire, err = s.encode(m); err != nil {
-		conn.Close()
+		x.Close()
 		return nil, err
 	}
-	x.bind()
 	return x, nil
 }
 
@@ -103,9 +103,11 @@ func (y yielding) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// bind makes reads and writes of the connection fail when the context ends.
-func (x *Exchange) bind() {
-	conn := x.conn
+// take makes conn the exchange's connection: its reads are stamped, and they
+// and its writes fail when the context ends.
+func (x *Exchange) take(conn net.Conn) {
+	x.conn = conn
+	x.stamps = collect.NewStampedReader(x.clock, conn)
 	x.unbind = context.AfterFunc(x.ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
 }
 
@@ -152,7 +154,6 @@ func (x *Exchange) roundTrip() (*http.Response, error) {
 	// A server may answer and close before it has read a long request: then
 	// the write fails, and the answer says why.
 	_, writeErr := x.conn.Write(x.wire)
-	x.stamps = collect.NewStampedReader(x.clock, x.conn)
 	head := &io.LimitedReader{R: yielding{x.stamps, x.msg.Fellows}, N: maxHead}
 	br := bufio.NewReaderSize(head, 4<<10)
 	for {
@@ -188,8 +189,8 @@ func (x *Exchange) follow(to *url.URL) error {
 	}
 	x.unbind()
 	x.conn.Close()
-	x.conn, x.msg.URL = conn, to
-	x.bind()
+	x.msg.URL = to
+	x.take(conn)
 	x.wire, err = x.srv.encode(x.msg)
 	return err
 }
@@ -219,10 +220,13 @@ func (x *Exchange) Lines(body io.Reader) *collect.LineReader {
 	return collect.NewStampedLineReader(x.stamps, body)
 }
 
+// Stamps says who stamped what was read of the answer.
+func (x *Exchange) Stamps() collect.StampSource { return x.stamps.Source() }
+
 // Hurry bounds how long is waited for what may still come.
 func (x *Exchange) Hurry(grace time.Duration) {
 	x.conn.SetReadDeadline(time.Now().Add(grace))
-	if x.ctx.Err() != nil { // the line above may have undone what bind set
+	if x.ctx.Err() != nil { // the line above may have undone what take set
 		x.conn.SetReadDeadline(time.Unix(1, 0))
 	}
 }

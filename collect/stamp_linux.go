@@ -1,0 +1,98 @@
+//go:build amd64 || arm64
+
+package collect
+
+import (
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"unsafe"
+)
+
+// kernelReader reads a TCP connection with recvmsg, which also says when the
+// kernel took the bytes in. The option SO_TIMESTAMPNS is the one of 64-bit
+// systems, whose times have 64 bits; other systems stamp in user space.
+type kernelReader struct {
+	conn *net.TCPConn
+	raw  syscall.RawConn
+	recv func(fd uintptr) bool // k.receive; kept, since a method value is allocated
+
+	// For the call under way, and kept with it: what the kernel is handed
+	// would else be allocated for each read.
+	msg     syscall.Msghdr
+	iov     syscall.Iovec
+	control [8]uint64 // words, as the kernel aligns it; one stamp takes 4
+	n       int
+	errno   syscall.Errno
+}
+
+// newKernelReader returns nil where the kernel does not stamp what r reads.
+func newKernelReader(r io.Reader) *kernelReader {
+	conn, ok := r.(*net.TCPConn)
+	if !ok {
+		return nil
+	}
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	var refused error
+	err = raw.Control(func(fd uintptr) {
+		refused = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_TIMESTAMPNS, 1)
+	})
+	if err != nil || refused != nil {
+		return nil
+	}
+	k := &kernelReader{conn: conn, raw: raw}
+	k.recv = k.receive
+	return k
+}
+
+// read is conn.Read that also returns the stamp of the newest byte, in ns of
+// the wall clock; 0 where the kernel gave none.
+func (k *kernelReader) read(p []byte) (n int, stamp int64, err error) {
+	if len(p) == 0 {
+		return 0, 0, nil
+	}
+	k.iov.Base = &p[0]
+	k.iov.SetLen(len(p))
+	err = k.raw.Read(k.recv)
+	k.iov.Base = nil
+	switch {
+	case err != nil:
+		return 0, 0, err
+	case k.errno != 0:
+		return 0, 0, &net.OpError{Op: "read", Net: "tcp", Source: k.conn.LocalAddr(), Addr: k.conn.RemoteAddr(), Err: os.NewSyscallError("recvmsg", k.errno)}
+	case k.n == 0:
+		return 0, 0, io.EOF
+	}
+	return k.n, k.stamp(), nil
+}
+
+// receive makes one call; false asks the poller to wait until there is
+// something to read, or the deadline has passed.
+func (k *kernelReader) receive(fd uintptr) bool {
+	for {
+		k.msg = syscall.Msghdr{Iov: &k.iov, Iovlen: 1, Control: (*byte)(unsafe.Pointer(&k.control))}
+		k.msg.SetControllen(int(unsafe.Sizeof(k.control)))
+		n, _, errno := syscall.Syscall(syscall.SYS_RECVMSG, fd, uintptr(unsafe.Pointer(&k.msg)), 0)
+		k.n, k.errno = int(n), errno
+		if errno != syscall.EINTR {
+			return errno != syscall.EAGAIN
+		}
+	}
+}
+
+// stamp finds the kernel's stamp in the control data of the last call. Stamps
+// are all that was asked for, so it comes first or not at all.
+func (k *kernelReader) stamp() int64 {
+	m := (*struct {
+		syscall.Cmsghdr
+		syscall.Timespec
+	})(unsafe.Pointer(&k.control))
+	if uintptr(k.msg.Controllen) < unsafe.Sizeof(*m) || m.Level != syscall.SOL_SOCKET || m.Type != syscall.SCM_TIMESTAMPNS {
+		return 0
+	}
+	return m.Nano()
+}
