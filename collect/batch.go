@@ -10,22 +10,33 @@ import (
 // response nothing runs here but the streams and a probe of the client's own
 // load.
 func (t *targetRun) batch(ctx context.Context, p point, repeat int64, warmup bool) *Batch {
-	t.batches++
-	b := &Batch{CaseID: p.CaseID, BatchID: t.batches, Segment: 1, RepeatIndex: repeat, Warmup: warmup}
+	t.ids.batch++
+	b := &Batch{CaseID: p.CaseID, BatchID: t.ids.batch, Segment: t.segment, RepeatIndex: repeat, Warmup: warmup}
 	b.Requests = make([]Request, p.Concurrency)
 	streams := make([]*inFlight, p.Concurrency)
 	calls := make([]Call, p.Concurrency)
 	for i := range calls {
-		t.requests++
-		b.Requests[i] = Request{RequestID: t.requests, ConcurrentIndex: int64(i)}
+		t.ids.request++
+		b.Requests[i] = Request{RequestID: t.ids.request, ConcurrentIndex: int64(i)}
 		calls[i] = t.call(p, &b.Requests[i])
 	}
+	before := t.heat()
 	limits := t.spec.Limits()
+	counter, _ := t.prompter.(TextCounter)
 	each(p.Concurrency, func(i int) {
 		streams[i] = t.dial(newWatch(ctx, limits), calls[i], &b.Requests[i])
+		if counter != nil && streams[i] != nil {
+			streams[i].said = newSpoken(calls[i].MaxTokens)
+		}
 	})
 	collectGarbage()
 	release(t.clock, b, streams)
+	b.note(before, t.heat())
+	for _, s := range streams {
+		if s != nil {
+			s.req.Recount = s.said.recount(counter)
+		}
+	}
 	return b
 }
 
@@ -35,7 +46,7 @@ func (t *targetRun) call(p point, req *Request) Call {
 	if p.PP != nil {
 		prompt, req.PPTokens = t.prompter.Build(*p.PP)
 	}
-	req.Chunks = make([]Chunk, 0, min(p.TG, 1<<16)+4)
+	req.Chunks = make([]Chunk, 0, expected(p.TG))
 	return Call{
 		Prompt: prompt, MaxTokens: p.TG,
 		Temperature: t.spec.Temperature, Seed: t.spec.Seed,
@@ -46,11 +57,15 @@ func (t *targetRun) call(p point, req *Request) Call {
 	}
 }
 
+// expected is how many chunks an answer of n tokens is made room for.
+func expected(n int64) int64 { return min(n, 1<<16) + 4 }
+
 // inFlight is a stream that waits for the barrier.
 type inFlight struct {
 	stream Stream
 	watch  *watch
 	req    *Request
+	said   *spoken // nil where nobody could count it
 }
 
 // dial opens the stream of one request; nil when it failed, which is then in
@@ -77,7 +92,7 @@ func release(clock *Clock, b *Batch, streams []*inFlight) {
 		done.Go(func() {
 			ready.Done()
 			<-gate
-			record(clock, s.watch, s.stream, s.req)
+			record(clock, s)
 		})
 	}
 	ready.Wait()

@@ -98,21 +98,23 @@ func noLimit(d time.Duration) time.Duration {
 }
 
 // recorder turns the arrivals of one stream into a Request. It keeps what is
-// needed and drops the text as it goes.
+// needed and drops the text as it goes, unless it is to be counted.
 type recorder struct {
 	req     *Request
+	said    *spoken
 	preview strings.Builder
 	runes   int
 }
 
 // record runs the stream to its end. It stamps the start, so it is called
 // after the barrier, and it never fails: a failure is part of the request.
-func record(clock *Clock, w *watch, s Stream, req *Request) {
-	defer s.Close()
+func record(clock *Clock, s *inFlight) {
+	w, req := s.watch, s.req
+	defer s.stream.Close()
 	defer w.start()()
-	rec := recorder{req: req}
+	rec := recorder{req: req, said: s.said}
 	req.StartNS = clock.Now()
-	for a, err := range s.Arrivals() {
+	for a, err := range s.stream.Arrivals() {
 		if err != nil {
 			req.Failure = w.failure(err, ErrProtocol)
 			break
@@ -163,6 +165,9 @@ func (r *recorder) add(a Arrival) {
 		c := a.Chunk
 		c.T -= req.StartNS
 		req.Chunks = append(req.Chunks, c)
+	}
+	if a.Kind.Output() {
+		r.said.add(a.Text)
 	}
 	req.OutputChars += a.Hidden
 	if a.Text == "" {

@@ -10,20 +10,35 @@ import (
 
 // Job is one matrix on the targets of one driver. A suite is several of them.
 type Job struct {
-	Driver Driver
-	Spec   Spec
+	Driver  Driver
+	Spec    Spec
+	Prompts Prompts // nil: the Runner's
 }
+
+// Prompts makes the prompter for a target and its engine. With fresh, every
+// prompt it builds must start with tokens of its own, so that no cache can
+// serve it. A warning that is not empty is told once where prompts are sized.
+// The prompter may be nil where all prompts are the user's own.
+type Prompts func(t TargetInfo, e Engine, fresh bool) (p Prompter, warning string)
 
 // Runner carries out jobs.
 type Runner struct {
 	Session Session // ID, host and what the user said; StartedAt is filled in
 	Segment Segment // ToolVersion, BootID and PID; the rest is filled in
 
-	// Prompts makes the prompter for a target and its engine. With fresh, every prompt it
-	// builds must start with tokens of its own, so that no cache can serve
-	// it. A warning that is not empty is told once. The prompter may be nil
-	// where all prompts are the user's own.
-	Prompts func(t TargetInfo, e Engine, fresh bool) (p Prompter, warning string)
+	// Past is the session to go on with; nil: a new one. Then Session is not
+	// used.
+	Past *Past
+
+	Prompts Prompts
+
+	// NoSensors leaves the sensors of engines alone; else they are read
+	// every SampleEvery, by default DefaultSampleEvery.
+	NoSensors   bool
+	SampleEvery time.Duration
+
+	// Heat is asked before and after each batch. May be nil.
+	Heat func() Heat
 
 	// Notify is told how the run stands. It is only called while nothing is
 	// timed, so it may draw. May be nil.
@@ -37,7 +52,7 @@ type Progress struct {
 	Case    Case
 	Batch   *Batch // the one that just ended, in PhaseMeasured
 	Done    int64  // planned batches that are over
-	Planned int64
+	Planned int64  // of all jobs; in a resumed session those that were left
 	Warning string // in PhaseWarning: one sentence
 }
 
@@ -70,15 +85,23 @@ func (e *TargetError) Error() string {
 
 func (e *TargetError) Unwrap() error { return e.Err }
 
-// Run carries out the jobs in their order, and yields the records of the session as they come to be: the session and its
-// segment, each target with its cases and batches, the end. A run that finds
-// no target to measure yields no record at all. An error item is a
-// *TargetError and stands for something that was not measured; the run goes
-// on. When ctx ends, the batch in flight is cut short, and the end is still
+// Run carries out the jobs in their order, and yields the records of the
+// session as they come to be: the session and its segment, each target with
+// its cases, batches and samples, the end. Of a session with a past, what is
+// done is neither measured nor yielded again; where that is all, the one item
+// is ErrNothingLeft. A run that finds no target to measure yields no record at
+// all. Any other error item is a *TargetError, stands for something that was
+// not measured, and the run goes on; or a job is not valid, and nothing runs.
+// When ctx ends, the batch in flight is cut short, and the end is still
 // yielded. The yielded records belong to the caller.
 func (r *Runner) Run(ctx context.Context, jobs ...Job) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		s := &run{Runner: r, jobs: jobs, clock: NewClock(), yield: yield}
+		if r.Past != nil {
+			s.ids, s.segment, s.measured = r.Past.ids, r.Past.segment, r.Past.measured
+			s.claimed = map[*pastTarget]bool{}
+		}
+		s.segment++
 		if err := s.all(ctx); err != nil && !errors.Is(err, errStopped) {
 			yield(nil, err)
 		}
@@ -95,18 +118,22 @@ type run struct {
 	clock *Clock
 	yield func(Record, error) bool
 
-	targets, cases, batches, requests int64 // ids given out
-	done, planned, measured           int64
-	opened                            bool
+	ids      ids
+	segment  int64
+	claimed  map[*pastTarget]bool // past targets that a target goes on with
+	done     int64                // planned batches that are over
+	planned  int64
+	measured int64 // batches with a good request, past ones too
+	opened   bool
 }
+
+// ids are the newest ones given out.
+type ids struct{ target, case_, batch, request int64 }
 
 // put yields a record, the first one behind the session and its segment.
 func (s *run) put(rec Record) error {
-	if !s.opened {
-		s.opened = true
-		if err := s.open(); err != nil {
-			return err
-		}
+	if err := s.begin(); err != nil {
+		return err
 	}
 	if !s.yield(rec, nil) {
 		return errStopped
@@ -139,58 +166,50 @@ func (s *run) all(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for i, t := range todo {
+	s.warnOfSpecs()
+	for i, w := range todo {
 		if i > 0 {
-			sleep(ctx, orDefault(t.spec.TargetPause, 0))
+			sleep(ctx, orDefault(w.job.Spec.TargetPause, 0))
 		}
 		if ctx.Err() != nil {
 			break
 		}
-		if err := s.target(ctx, t); err != nil {
+		if err := s.visit(ctx, w); err != nil {
 			return err
 		}
 	}
 	return s.end(ctx)
 }
 
-// planned is a target with what is to be measured on it.
-type planned struct {
-	Target
-	spec Spec
-}
-
-// plan finds the targets of all jobs.
-func (s *run) plan(ctx context.Context) ([]planned, error) {
-	var todo []planned
-	var lost []error
+// warnOfSpecs tells once what the specs themselves warn of.
+func (s *run) warnOfSpecs() {
+	told := map[string]bool{}
 	for _, j := range s.jobs {
-		perTarget := int64(len(j.Spec.Shapes()) * j.Spec.repeat())
-		for t, err := range j.Driver.Targets(ctx, j.Spec) {
-			s.planned += perTarget
-			if err != nil {
-				lost = append(lost, err)
-				continue
+		for _, w := range j.Spec.Warnings() {
+			if !told[w] {
+				told[w] = true
+				s.notify(Progress{Phase: PhaseWarning, Warning: w})
 			}
-			todo = append(todo, planned{t, j.Spec})
 		}
 	}
-	for _, err := range lost {
-		if err := s.fail("", err); err != nil {
-			return nil, err
-		}
-	}
-	return todo, nil
 }
 
-// open yields the session and its segment.
-func (s *run) open() error {
-	session := s.Session
-	session.StartedAt = s.clock.Origin()
-	if err := s.put(&session); err != nil {
-		return err
+// begin yields the segment, of a new session behind the session itself, unless
+// that was done.
+func (s *run) begin() error {
+	if s.opened {
+		return nil
+	}
+	s.opened = true
+	if s.Past == nil {
+		session := s.Session
+		session.StartedAt = s.clock.Origin()
+		if err := s.put(&session); err != nil {
+			return err
+		}
 	}
 	segment := s.Segment
-	segment.Segment = 1
+	segment.Segment = s.segment
 	segment.StartedAt = s.clock.Origin()
 	segment.PlannedBatches = s.planned
 	return s.put(&segment)

@@ -35,7 +35,7 @@ func runWith(ctx context.Context, r *Runner, d Driver, spec Spec) *ran {
 			out.warnings = append(out.warnings, p.Warning)
 		}
 	}
-	for rec, err := range r.Run(ctx, Job{d, spec}) {
+	for rec, err := range r.Run(ctx, Job{Driver: d, Spec: spec}) {
 		switch rec := rec.(type) {
 		case *Session:
 			out.session = rec
@@ -317,7 +317,7 @@ func TestConsumerMayStopAnywhere(t *testing.T) {
 	for n := range 8 {
 		synctest.Test(t, func(t *testing.T) {
 			left := n
-			for range fakeRunner().Run(t.Context(), Job{newFake(), Spec{PP: []int64{1}, TG: []int64{2}, Repeat: 2}}) {
+			for range fakeRunner().Run(t.Context(), Job{Driver: newFake(), Spec: Spec{PP: []int64{1}, TG: []int64{2}, Repeat: 2}}) {
 				if left == 0 {
 					break
 				}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -20,7 +21,7 @@ type Spec struct {
 	Concurrency     []int64 // default 1
 	Repeat          int     // default 6
 	Warmup          *int    // discarded batches per target, of the first pair's shape; default 1
-	WarmupPrompt    *Text   // sent by warm-ups instead, one at a time
+	WarmupPrompt    *Text   // sent by warm-ups instead, one at a time; its Limit may be 1
 	Order           Order   // default interleaved
 
 	// Each request.
@@ -37,7 +38,7 @@ type Spec struct {
 	// Between batches; negative: none. In-process engines pause 0 unless set.
 	Pause       time.Duration // before each batch; default 1 s
 	GroupPause  time.Duration // after each group of batches; default 1 s
-	TargetPause time.Duration // between targets; default none
+	TargetPause time.Duration // before each target but the first; default none
 }
 
 // Text is a prompt that is sent verbatim.
@@ -123,6 +124,14 @@ func (s Spec) Validate() error {
 			bad("--tg %d: must be from 2 to %d", tg, maxTokens)
 		}
 	}
+	for _, p := range s.Prompts {
+		if p.Limit == 1 || p.Limit < 0 || p.Limit > maxTokens {
+			bad("a limit of %d tokens for a prompt: must be from 2 to %d", p.Limit, maxTokens)
+		}
+	}
+	if p := s.WarmupPrompt; p != nil && (p.Limit < 0 || p.Limit > maxTokens) {
+		bad("a limit of %d tokens for the warm-up: must be from 1 to %d", p.Limit, maxTokens)
+	}
 	for _, c := range s.Concurrency {
 		if c < 1 || c > maxConcurrency {
 			bad("--concurrency %d: must be from 1 to %d", c, maxConcurrency)
@@ -153,6 +162,18 @@ func (s Spec) Validate() error {
 		bad("--order %s: must be %s or %s", s.Order, OrderInterleaved, OrderListed)
 	}
 	return errors.Join(errs...)
+}
+
+// Warnings are sentences on what a valid spec will make less exact.
+func (s Spec) Warnings() []string {
+	if s.Cache != CachePrefix {
+		return nil
+	}
+	out := []string{"--use-prefix-cache: prompt TPS will be approximate, since parts of a prompt may come out of the cache"}
+	if !slices.IsSorted(s.PP) {
+		out = append(out, "--pp values are not in ascending order: prompt TPS will be less accurate, since a shorter prompt behind a longer one comes out of the cache whole")
+	}
+	return out
 }
 
 // Shapes is the matrix of a valid spec, in the order of its lists: the pairs
@@ -191,6 +212,32 @@ func (s Spec) pairs() []Shape {
 		}
 	}
 	return out
+}
+
+// caseOf is a shape as a case, so far as the spec alone decides it.
+func (s Spec) caseOf(shape Shape) Case {
+	c := Case{
+		TG: shape.TG, TGWanted: shape.TGWanted, Concurrency: shape.Concurrency,
+		CacheMode: s.cache(),
+		Streaming: s.Streaming.streams(shape.Concurrency),
+	}
+	if shape.PP > 0 {
+		pp := shape.PP
+		c.PP, c.PromptKind = &pp, "sized"
+		return c
+	}
+	c.PromptKind, c.PromptSource = cmp.Or(shape.Prompt.Kind, "own"), PromptText
+	c.PromptHash = promptHash(shape.Prompt.Text)
+	return c
+}
+
+// warmupShape is what warm-ups send: their own prompt, or the first shape's.
+func (s Spec) warmupShape() Shape {
+	if p := s.WarmupPrompt; p != nil {
+		text := Text{Kind: cmp.Or(p.Kind, "warm-up"), Text: p.Text}
+		return Shape{Prompt: text, TG: cmp.Or(p.Limit, DefaultTG), Concurrency: 1}
+	}
+	return s.Shapes()[0]
 }
 
 func (s Spec) concurrency() []int64 {

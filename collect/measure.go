@@ -1,0 +1,115 @@
+package collect
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// measure runs the warm-up and all batches that are left, while the sensors of
+// the engine are read.
+func (t *targetRun) measure(ctx context.Context) error {
+	lost := func(s step) bool { return t.points[s.at].lost }
+	if ctx.Err() != nil || !slices.ContainsFunc(t.pending, func(s step) bool { return !lost(s) }) {
+		return nil
+	}
+	if err := t.begin(); err != nil {
+		return err
+	}
+	sensors := t.sense(ctx)
+	defer sensors.stop()
+	t.heat() // whatever came before is not about this target
+	if err := t.warmUp(ctx, sensors); err != nil {
+		return err
+	}
+	err := t.batches(ctx, sensors, lost)
+	sensors.stop()
+	if flushed := t.flush(sensors); flushed != nil {
+		return flushed
+	}
+	return err
+}
+
+func (t *targetRun) warmUp(ctx context.Context, sensors *sampler) error {
+	if t.warmup == nil || t.warmup.lost {
+		return nil
+	}
+	for i := range t.spec.warmup() {
+		if ctx.Err() != nil {
+			return nil
+		}
+		t.notify(Progress{Phase: PhaseWarmup, Target: t.info, Case: t.warmup.Case})
+		b := t.batch(ctx, *t.warmup, int64(i), true)
+		if err := t.hand(b, sensors); err != nil {
+			return err
+		}
+		if f := b.Requests[0].Failure; f != nil && ctx.Err() == nil {
+			t.warn("the warm-up failed (%s: %s); measuring all the same", f.Kind, f.Message)
+		}
+	}
+	return nil
+}
+
+// batches runs what is left of the schedule. There is a pause before each
+// batch, and another one between two groups; behind the last one nothing is
+// left to be kept apart.
+func (t *targetRun) batches(ctx context.Context, sensors *sampler, lost func(step) bool) error {
+	last := -1
+	for _, s := range t.pending {
+		if lost(s) {
+			continue
+		}
+		if last >= 0 && s.group != last {
+			sleep(ctx, t.pause(t.spec.GroupPause))
+		}
+		last = s.group
+		sleep(ctx, t.pause(t.spec.Pause))
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err := t.step(ctx, s, sensors); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *targetRun) step(ctx context.Context, s step, sensors *sampler) error {
+	p := t.points[s.at]
+	t.notify(Progress{Phase: PhaseMeasure, Target: t.info, Case: p.Case})
+	b := t.batch(ctx, p, s.repeat, false)
+	t.done++
+	if err := t.hand(b, sensors); err != nil {
+		return err
+	}
+	connected, ok := false, false
+	for _, r := range b.Requests {
+		ok = ok || r.Failure == nil
+		connected = connected || r.Failure == nil || r.Failure.Kind != ErrConnect
+	}
+	if ok {
+		t.measured++
+	}
+	t.notify(Progress{Phase: PhaseMeasured, Target: t.info, Case: p.Case, Batch: b})
+	if !connected {
+		return errDead
+	}
+	return nil
+}
+
+// hand yields a batch and what the sensors read until its end.
+func (t *targetRun) hand(b *Batch, sensors *sampler) error {
+	if err := t.put(b); err != nil {
+		return err
+	}
+	t.tellHeat(b)
+	return t.flush(sensors)
+}
+
+// pause is the user's pause, or the default: none in process.
+func (t *targetRun) pause(d time.Duration) time.Duration {
+	if t.can.InProcess {
+		return orDefault(d, 0)
+	}
+	return orDefault(d, DefaultPause)
+}
