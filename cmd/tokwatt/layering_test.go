@@ -25,6 +25,7 @@ var layers = map[string]string{
 	"collect/prompt":               "collect",
 	"collect/openai":               "collect",
 	"collect/inproc":               "collect mlx/engine",
+	"collect/exchange":             "collect analyze",
 	"collect/script":               "",
 	"collect/collecttest":          "collect collect/script",
 	"store":                        "collect store/internal/boltpage",
