@@ -9,7 +9,7 @@ PYTHON = "$$(scripts/python.sh "$(CACHE)")"
 # SIZE=ci takes minutes in all; SIZE=full takes as long as it takes.
 SIZE ?= full
 
-.PHONY: help build tidy lint cross test nocgo race python models kill stats parity demo e2e bench clean
+.PHONY: help build tidy lint cross test nocgo race python models kill stats parity oracle demo e2e bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "%-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ stats: ## the statistics against numpy and scipy
 
 parity: ## the embedded engine's logits against mlx_lm's
 	TOKWATT_MLX_PY=$(PYTHON) $(GO) test -count=1 -v -run '^TestParity' ./mlx/model
+
+oracle: ## token ids against the reference library's, of all families of models or of FAMILY=qwen3
+	scripts/oracle/run.sh $(PYTHON) $(CACHE) $(FAMILY)
 
 demo: build ## tokwatt demo in an empty folder: its time and what it leaves
 	scripts/demo.sh $(CACHE)/tokwatt

@@ -23,6 +23,7 @@ var layers = map[string]string{
 	"collect":                      "power",
 	"collect/host":                 "collect",
 	"collect/prompt":               "collect",
+	"collect/prompt/tokenizer":     "",
 	"collect/openai":               "collect",
 	"collect/inproc":               "collect mlx/engine",
 	"collect/exchange":             "collect analyze",
@@ -46,6 +47,7 @@ var owners = map[string]string{
 	"codeberg.org/go-fonts/liberation": "plot",
 	"codeberg.org/go-pdf/fpdf":         "plot",
 	"github.com/apache/arrow-go/v18":   "analyze",
+	"github.com/dlclark/regexp2/v2":    "collect/prompt/tokenizer",
 	"github.com/duckdb/duckdb-go/v2":   "analyze/duck",
 	"github.com/fxamacker/cbor/v2":     "store",
 	"github.com/google/uuid":           "cmd/tokwatt store",
@@ -56,6 +58,7 @@ var owners = map[string]string{
 	"golang.org/x/image":               "plot",
 	"golang.org/x/sys":                 "collect/host mlx/engine",
 	"golang.org/x/term":                "cmd/tokwatt",
+	"golang.org/x/text":                "collect/prompt/tokenizer",
 	"gonum.org/v1/gonum":               "mlx/internal/host",
 	"gonum.org/v1/plot":                "plot",
 }

@@ -1,0 +1,354 @@
+package tokenizer
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// stage is one normalizer or pre-tokenizer; which fields it has depends on its
+// type.
+type stage struct {
+	Type             string
+	Pattern          struct{ String, Regex *string }
+	Content          string
+	Behavior         string
+	Invert           bool
+	AddPrefixSpace   bool  `json:"add_prefix_space"`
+	UseRegex         *bool `json:"use_regex"`
+	IndividualDigits bool  `json:"individual_digits"`
+	Normalizers      []*stage
+	Pretokenizers    []*stage
+}
+
+type addedToken struct {
+	ID         int32
+	Content    string
+	SingleWord bool `json:"single_word"`
+	Lstrip     bool
+	Rstrip     bool
+	Normalized bool
+}
+
+// file is a tokenizer.json but for its vocabulary and merges.
+type file struct {
+	added        []addedToken
+	normalizer   *stage
+	preTokenizer *stage
+	model        modelOptions
+}
+
+type modelOptions struct {
+	Type         string
+	UnkToken     *string  `json:"unk_token"`
+	Dropout      *float64 `json:"dropout"`
+	Prefix       *string  `json:"continuing_subword_prefix"`
+	Suffix       *string  `json:"end_of_word_suffix"`
+	FuseUnk      bool     `json:"fuse_unk"`
+	ByteFallback bool     `json:"byte_fallback"`
+	IgnoreMerges bool     `json:"ignore_merges"`
+}
+
+// Parse reads a tokenizer.json. The error is an *UnsupportedError if the file
+// asks for something with which tokens are not counted exactly here, another
+// one if it is damaged. The data may be changed afterwards.
+func Parse(tokenizerJSON []byte) (*Tokenizer, error) {
+	var f file
+	m := &bpe{unknown: none}
+	if err := f.read(&scanner{data: tokenizerJSON}, m); err != nil {
+		if _, refused := err.(*UnsupportedError); refused {
+			return nil, err
+		}
+		return nil, fmt.Errorf("the tokenizer.json %w: fetch it again", err)
+	}
+	t := newTokenizer(m)
+	if err := t.addNormalizer(f.normalizer); err != nil {
+		return nil, err
+	}
+	byteLevel, err := t.addPreTokenizers(flatten(f.preTokenizer))
+	if err != nil {
+		return nil, err
+	}
+	m.finish(byteLevel)
+	return t, t.addTokens(f.added)
+}
+
+// read reads the whole file, the vocabulary and the merges into m.
+func (f *file) read(s *scanner, m *bpe) error {
+	var model []byte
+	err := s.object(func(name []byte) error {
+		value, err := s.value()
+		if err != nil {
+			return err
+		}
+		switch string(name) {
+		case "added_tokens":
+			return json.Unmarshal(value, &f.added)
+		case "normalizer":
+			return json.Unmarshal(value, &f.normalizer)
+		case "pre_tokenizer":
+			return json.Unmarshal(value, &f.preTokenizer)
+		case "model":
+			model = value
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if model == nil {
+		return fmt.Errorf("has no model")
+	}
+	return f.readModel(&scanner{data: model}, m)
+}
+
+// readModel reads the model. Its options decide first whether the vocabulary
+// is of a form that can be read at all.
+func (f *file) readModel(s *scanner, m *bpe) error {
+	options := []byte{'{'}
+	var vocab, merges []byte
+	err := s.object(func(name []byte) error {
+		value, err := s.value()
+		switch string(name) {
+		case "vocab":
+			vocab = value
+		case "merges":
+			merges = value
+		default:
+			options = fmt.Appendf(options, "%q:%s,", name, value)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	options = append(bytes.TrimSuffix(options, []byte{','}), '}')
+	if err := json.Unmarshal(options, &f.model); err != nil {
+		return err
+	}
+	if err := f.model.check(); err != nil {
+		return err
+	}
+	if err := readVocab(&scanner{data: vocab}, m); err != nil {
+		return err
+	}
+	if err := readMerges(&scanner{data: merges}, m); err != nil {
+		return err
+	}
+	return f.model.apply(m)
+}
+
+func (o *modelOptions) check() error {
+	switch {
+	case o.Type != "BPE":
+		return unsupported("a model of the type %q", o.Type)
+	case o.Dropout != nil && *o.Dropout != 0:
+		return unsupported("dropout, which makes counts random")
+	case o.Prefix != nil && *o.Prefix != "":
+		return unsupported("a continuing_subword_prefix, %q", *o.Prefix)
+	case o.Suffix != nil && *o.Suffix != "":
+		return unsupported("an end_of_word_suffix, %q", *o.Suffix)
+	}
+	return nil
+}
+
+func (o *modelOptions) apply(m *bpe) error {
+	m.ignoreMerges, m.byteFallback, m.fuseUnknown = o.IgnoreMerges, o.ByteFallback, o.FuseUnk
+	if o.UnkToken != nil {
+		id, ok := m.vocab[*o.UnkToken]
+		if !ok {
+			return fmt.Errorf("has an unk_token, %q, that is not in its vocabulary", *o.UnkToken)
+		}
+		m.unknown = id
+	}
+	return nil
+}
+
+func readVocab(s *scanner, m *bpe) error {
+	m.vocab = make(map[string]int32, bytes.Count(s.data, []byte{':'}))
+	return s.object(func(name []byte) error {
+		id, err := s.id()
+		m.vocab[string(name)] = id
+		return err
+	})
+}
+
+// readMerges reads merges in either form, "a b" or ["a", "b"].
+func readMerges(s *scanner, m *bpe) error {
+	m.merges = make(map[pair]merge, bytes.Count(s.data, []byte{','})/2)
+	var both []byte
+	rank := 0
+	return s.array(func() error {
+		var ok bool
+		var left []byte
+		var err error
+		if s.peek() == '[' {
+			left, both, err = s.twoTexts(both)
+			ok = true
+		} else {
+			var joined []byte
+			joined, err = s.text()
+			var right []byte
+			left, right, ok = bytes.Cut(joined, []byte{' '})
+			both = append(append(both[:0], left...), right...)
+		}
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return fmt.Errorf("has a merge of one token, number %d", rank)
+		}
+		err = m.addMerge(left, both, rank)
+		rank++
+		return err
+	})
+}
+
+// twoTexts reads an array of two strings. It returns the first and, in the
+// memory of both, the two joined.
+func (s *scanner) twoTexts(both []byte) (left, joined []byte, err error) {
+	both = both[:0]
+	n := 0
+	err = s.array(func() error {
+		one, err := s.text()
+		if n == 0 {
+			left = one
+		}
+		n++
+		both = append(both, one...)
+		return err
+	})
+	if err == nil && n != 2 {
+		err = fmt.Errorf("has a merge of %d tokens", n)
+	}
+	return left, both, err
+}
+
+func (t *Tokenizer) addTokens(added []addedToken) error {
+	for _, a := range added {
+		switch {
+		case a.SingleWord, a.Lstrip, a.Rstrip:
+			return unsupported("the added token %q with single_word, lstrip or rstrip", a.Content)
+		case a.Content == "":
+		case a.Normalized:
+			content := a.Content
+			for _, f := range t.normalize {
+				content = f(content)
+			}
+			t.normalized.add(content, a.ID)
+		default:
+			t.raw.add(a.Content, a.ID)
+		}
+	}
+	return nil
+}
+
+func (t *Tokenizer) addNormalizer(s *stage) error {
+	if s == nil {
+		return nil
+	}
+	switch s.Type {
+	case "Sequence":
+		for _, one := range s.Normalizers {
+			if err := t.addNormalizer(one); err != nil {
+				return err
+			}
+		}
+	case "NFC":
+		t.normalize = append(t.normalize, nfc)
+	case "Replace":
+		if s.Pattern.String == nil || *s.Pattern.String == "" {
+			return unsupported("a Replace normalizer of something else than a string")
+		}
+		t.normalize = append(t.normalize, replace(*s.Pattern.String, s.Content))
+	default:
+		return unsupported("the normalizer %q", s.Type)
+	}
+	return nil
+}
+
+// flatten returns a sequence of pre-tokenizers as the list that it is.
+func flatten(s *stage) []*stage {
+	if s == nil {
+		return nil
+	}
+	if s.Type != "Sequence" {
+		return []*stage{s}
+	}
+	var all []*stage
+	for _, one := range s.Pretokenizers {
+		all = append(all, flatten(one)...)
+	}
+	return all
+}
+
+// addPreTokenizers reports whether the words are taken byte by byte.
+func (t *Tokenizer) addPreTokenizers(all []*stage) (byteLevel bool, err error) {
+	for i, s := range all {
+		if s.Type == "ByteLevel" && i < len(all)-1 {
+			return false, unsupported("the pre-tokenizer %q after ByteLevel", all[i+1].Type)
+		}
+		if err := t.addPreTokenizer(s); err != nil {
+			return false, err
+		}
+		byteLevel = s.Type == "ByteLevel"
+	}
+	return byteLevel, nil
+}
+
+func (t *Tokenizer) addPreTokenizer(s *stage) error {
+	switch s.Type {
+	case "Split":
+		return t.addSplit(s)
+	case "Digits":
+		if s.IndividualDigits {
+			return t.addPattern(`\p{N}`)
+		}
+		return t.addPattern(`\p{N}+`)
+	case "ByteLevel":
+		if s.AddPrefixSpace {
+			return unsupported("ByteLevel with add_prefix_space")
+		}
+		if s.UseRegex == nil || *s.UseRegex {
+			return t.addPattern(gpt2)
+		}
+		return nil
+	}
+	return unsupported("the pre-tokenizer %q", s.Type)
+}
+
+func (t *Tokenizer) addPattern(expr string) error {
+	re, err := pattern(expr)
+	if err == nil {
+		t.split = append(t.split, isolated(regular(re)))
+	}
+	return err
+}
+
+func (t *Tokenizer) addSplit(s *stage) error {
+	var m matcher
+	switch {
+	case s.Pattern.Regex != nil:
+		re, err := pattern(*s.Pattern.Regex)
+		if err != nil {
+			return err
+		}
+		m = regular(re)
+	case s.Pattern.String != nil && *s.Pattern.String != "":
+		m = literal(*s.Pattern.String)
+	default:
+		return unsupported("a Split without a pattern")
+	}
+	switch {
+	case s.Behavior == "Isolated":
+		t.split = append(t.split, isolated(m))
+	case s.Behavior == "Removed":
+		t.split = append(t.split, removed(m, s.Invert))
+	case s.Behavior == "MergedWithPrevious" && !s.Invert:
+		t.split = append(t.split, mergedWithPrevious(m))
+	default:
+		return unsupported("a Split with the behavior %s (inverted: %t)", strings.TrimSpace(s.Behavior), s.Invert)
+	}
+	return nil
+}
