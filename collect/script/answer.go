@@ -10,7 +10,7 @@ import (
 )
 
 // Answer is one response. All times count from the moment the head of the
-// request was read.
+// request was there.
 type Answer struct {
 	Status  int      // 0: 200
 	Headers []Header // in this order

@@ -11,9 +11,11 @@
 //  3. A [Script] says which request gets which answer, and what else the
 //     server is picky about (script.go).
 //  4. A [Server] plays it (server.go, request.go), each answer on the
-//     absolute schedule that begins when the head of its request was read, and
-//     keeps a log of when each piece was really sent ([Exchange]).
+//     absolute schedule that begins when the head of its request was there,
+//     and keeps a log of when each piece was really sent ([Exchange]).
 //
 // The schedule is kept by sleeping, never by spinning, so a piece may go out
-// late on a busy machine; it never goes out early, and the log says when it did.
+// late on a busy machine; it never goes out early, and the log says when it
+// did: its instants are taken just before the write, which takes some
+// microseconds more.
 package script

@@ -2,7 +2,10 @@ package script
 
 import (
 	"encoding/json"
+	"io"
+	"net"
 	"strings"
+	"time"
 )
 
 // Script says what a server answers.
@@ -19,6 +22,12 @@ type Script struct {
 	Get map[string]json.RawMessage
 	// Heads are whole answers to GETs, by the end of their path, before Get.
 	Heads map[string]Answer
+
+	// Arrivals makes, of a connection, what its requests are read from, and a
+	// function that says how long ago their newest bytes came in: for clients
+	// whose errors are smaller than the time this server takes to wake up.
+	// nil: they came in when they had been read.
+	Arrivals func(net.Conn) (r io.Reader, age func() time.Duration)
 
 	OnlyPath     string    // POSTs on other paths get 404
 	RequireAuth  string    // what the header Authorization must say, on GETs too, else 401
@@ -85,6 +94,14 @@ func (r Request) PromptTokens() int {
 		n += len(strings.Fields(m.Content))
 	}
 	return n + 9
+}
+
+// arrivals is Arrivals, or its default.
+func (s *Script) arrivals(c net.Conn) (r io.Reader, age func() time.Duration) {
+	if s.Arrivals != nil {
+		return s.Arrivals(c)
+	}
+	return c, func() time.Duration { return 0 }
 }
 
 // rejected is the first refused field that a request has.

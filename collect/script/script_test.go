@@ -99,6 +99,29 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
+// TestArrivals: the schedule begins when the request came in, whoever read it
+// however late.
+func TestArrivals(t *testing.T) {
+	const late = time.Minute
+	srv := listen(t, script.Script{
+		Answer: func(r script.Request) script.Answer {
+			return script.Tokens{N: 3, First: fmt.Sprintf("<%d>", r.N), Prefill: late - 10*time.Millisecond, Step: 10 * time.Millisecond}.Stream()
+		},
+		Arrivals: func(c net.Conn) (io.Reader, func() time.Duration) {
+			return c, func() time.Duration { return late }
+		},
+	})
+	begun := time.Now()
+	got, err := exchange(t, srv, "POST", "/x", "{}")
+	if err != nil || !strings.Contains(got, `"\u003c0\u003e"`) {
+		t.Errorf("%q, %v", got, err)
+	}
+	x := srv.Log()[0]
+	if x.HeadAt.After(time.Now().Add(-late)) || x.HeadAt.Before(begun.Add(-late)) || x.Sent[0] < late || x.Sent[2] < late+10*time.Millisecond {
+		t.Errorf("begun at %v, sent %v", x.HeadAt.Sub(begun), x.Sent)
+	}
+}
+
 func TestReset(t *testing.T) {
 	a := script.Answer{Pieces: []script.Piece{{Data: []byte("ab")}}, End: script.EndReset, EndAt: 30 * time.Millisecond}
 	got, err := exchange(t, listen(t, script.Script{Answers: []script.Answer{a}}), "POST", "/x", "{}")

@@ -29,8 +29,8 @@ type Server struct {
 type Exchange struct {
 	Request
 	Status int
-	HeadAt time.Time       // the head of the request was read: the schedule's zero
-	Sent   []time.Duration // when the write of each piece began, from HeadAt
+	HeadAt time.Time       // the head of the request was there: the schedule's zero
+	Sent   []time.Duration // just before the write of each piece, from HeadAt
 	Broken bool            // the client went away before the end
 }
 
@@ -106,16 +106,19 @@ func (s *Server) accept() {
 
 // serve answers the requests of one connection.
 func (s *Server) serve(c net.Conn) {
-	br := bufio.NewReader(c)
+	in, age := s.script.arrivals(c)
+	br := bufio.NewReader(in)
 	for {
 		r, at, err := readRequest(br, c)
 		if err != nil {
 			return
 		}
+		at = at.Add(-age())
 		x := &Exchange{Request: r, HeadAt: at}
 		a, scripted := s.choose(&x.Request)
 		x.Status = cmp.Or(a.Status, 200)
 		s.mu.Lock()
+		x.Sent = make([]time.Duration, 0, len(a.Pieces)) // nothing grows between a stamp and its write
 		s.log = append(s.log, x)
 		s.mu.Unlock()
 		if scripted || !a.has("Content-Length") {
@@ -190,13 +193,14 @@ func (s *Server) play(c net.Conn, a Answer, x *Exchange, gone chan struct{}) boo
 		return s.broken(x)
 	}
 	for _, p := range a.Pieces {
+		framed := a.frame(p.Data)
 		if !s.wait(x.HeadAt, p.At, gone) {
 			return s.broken(x)
 		}
 		s.mu.Lock()
 		x.Sent = append(x.Sent, time.Since(x.HeadAt))
 		s.mu.Unlock()
-		if _, err := c.Write(a.frame(p.Data)); err != nil {
+		if _, err := c.Write(framed); err != nil {
 			return s.broken(x)
 		}
 	}

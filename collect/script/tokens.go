@@ -14,10 +14,11 @@ type Tokens struct {
 	Prefill time.Duration
 	Step    time.Duration
 	Model   string
-	Prompt  int  // prompt_tokens; 0: usage is left out
-	Cached  *int // cached_tokens of them
-	Running bool // usage in every chunk, with running totals
-	NoEnd   bool // no finish chunk, no usage, no end mark
+	First   string // text of the first token; empty: "tok0 "
+	Prompt  int    // prompt_tokens; 0: usage is left out
+	Cached  *int   // cached_tokens of them
+	Running bool   // usage in every chunk, with running totals
+	NoEnd   bool   // no finish chunk, no usage, no end mark
 }
 
 // eventStream is the head of a stream.
@@ -34,7 +35,8 @@ func (t Tokens) Stream() Answer {
 		if t.Running {
 			usage = `,"usage":` + t.usage(i+1)
 		}
-		a.Pieces = append(a.Pieces, t.event(at, fmt.Sprintf(`[{"index":0,"delta":{"content":"tok%d "},"finish_reason":null}]%s`, i, usage)))
+		text, _ := json.Marshal(t.text(i)) // a string always can
+		a.Pieces = append(a.Pieces, t.event(at, fmt.Sprintf(`[{"index":0,"delta":{"content":%s},"finish_reason":null}]%s`, text, usage)))
 	}
 	if t.NoEnd {
 		return a
@@ -51,7 +53,7 @@ func (t Tokens) Stream() Answer {
 func (t Tokens) Body() Answer {
 	var text strings.Builder
 	for i := range t.N {
-		fmt.Fprintf(&text, "tok%d ", i)
+		text.WriteString(t.text(i))
 	}
 	content, _ := json.Marshal(text.String()) // a string always can
 	body := fmt.Sprintf(`{"id":"c","object":"chat.completion","created":1,"model":%q,"choices":[{"index":0,"message":{"role":"assistant","content":%s},"finish_reason":"length"}]`, t.Model, content)
@@ -60,6 +62,14 @@ func (t Tokens) Body() Answer {
 	}
 	return Answer{Headers: []Header{{"Content-Type", "application/json"}}, Framing: FramingLength,
 		Pieces: []Piece{{t.Prefill + time.Duration(max(0, t.N-1))*t.Step, []byte(body + "}")}}}
+}
+
+// text is that of the i-th token.
+func (t Tokens) text(i int) string {
+	if i == 0 && t.First != "" {
+		return t.First
+	}
+	return fmt.Sprintf("tok%d ", i)
 }
 
 func (t Tokens) event(at time.Duration, choices string) Piece {
