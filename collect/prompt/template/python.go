@@ -1,0 +1,344 @@
+package template
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ardanlabs/jinja"
+)
+
+// A function stands in for a filter or a method of a string. args[0] is what
+// it is applied to.
+type function struct {
+	name string
+	call func(args []jinja.Value) (jinja.Value, error)
+}
+
+// filters and methods by the names that templates use. Where Jinja's filter and
+// Python's method of one name differ, they are two functions.
+var (
+	filters = map[string]function{
+		"trim":       {"strip", trimmed(strings.TrimFunc)},
+		"upper":      {"upper", ascii(strings.ToUpper)},
+		"lower":      {"lower", ascii(strings.ToLower)},
+		"capitalize": {"capitalize", ascii(capitalize)},
+		"title":      {"titled", ascii(titleFilter)},
+		"first":      {"first", element(true)},
+		"last":       {"last", element(false)},
+		"tojson":     {"tojson", tojson},
+		"int":        {"int", integer},
+	}
+	methods = map[string]function{
+		"strip":        {"strip", trimmed(strings.TrimFunc)},
+		"lstrip":       {"lstrip", trimmed(strings.TrimLeftFunc)},
+		"rstrip":       {"rstrip", trimmed(strings.TrimRightFunc)},
+		"upper":        {"upper", ascii(strings.ToUpper)},
+		"lower":        {"lower", ascii(strings.ToLower)},
+		"capitalize":   {"capitalize", ascii(capitalize)},
+		"title":        {"title", ascii(titleMethod)},
+		"split":        {"split", splitMethod},
+		"startswith":   {"startswith", affix(strings.HasPrefix)},
+		"endswith":     {"endswith", affix(strings.HasSuffix)},
+		"replace":      {"replace", replace},
+		"removeprefix": {"removeprefix", remove(strings.TrimPrefix)},
+		"removesuffix": {"removesuffix", remove(strings.TrimSuffix)},
+	}
+)
+
+var errArguments = errors.New("arguments of another kind than strings")
+
+// texts are the arguments, all of which must be strings.
+func texts(args []jinja.Value, atLeast, atMost int) ([]string, error) {
+	if len(args) < atLeast || len(args) > atMost {
+		return nil, errArguments
+	}
+	out := make([]string, len(args))
+	for i, a := range args {
+		if !a.IsString() {
+			return nil, errArguments
+		}
+		out[i] = a.AsString()
+	}
+	return out, nil
+}
+
+// trimmed is strip and its kin: white space, or the characters given.
+func trimmed(trim func(string, func(rune) bool) string) func([]jinja.Value) (jinja.Value, error) {
+	return func(args []jinja.Value) (jinja.Value, error) {
+		if len(args) == 1 && args[0].IsUndefined() {
+			return jinja.NewString(""), nil // the filter's way; the method has no such receiver
+		}
+		s, err := texts(args, 1, 2)
+		if err != nil {
+			return jinja.Undefined(), err
+		}
+		cut := isSpace
+		if len(s) == 2 {
+			cut = func(r rune) bool { return strings.ContainsRune(s[1], r) }
+		}
+		return jinja.NewString(trim(s[0], cut)), nil
+	}
+}
+
+// ascii applies f to a string of ASCII characters. Python's tables of upper and
+// lower case are not Go's.
+func ascii(f func(string) string) func([]jinja.Value) (jinja.Value, error) {
+	return func(args []jinja.Value) (jinja.Value, error) {
+		s, err := texts(args, 1, 1)
+		if err != nil {
+			return jinja.Undefined(), err
+		}
+		if strings.IndexFunc(s[0], func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
+			return jinja.Undefined(), errors.New("upper and lower case of characters other than ASCII's")
+		}
+		return jinja.NewString(f(s[0])), nil
+	}
+}
+
+func capitalize(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + strings.ToLower(s[1:])
+}
+
+// titleMethod is Python's str.title: a letter after none is upper case.
+func titleMethod(s string) string {
+	b := []byte(strings.ToLower(s))
+	for i := range b {
+		if isLetter(b[i]) && (i == 0 || !isLetter(b[i-1])) {
+			b[i] -= 'a' - 'A'
+		}
+	}
+	return string(b)
+}
+
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
+// titleFilter is Jinja's title: words are parted by white space and -({[<.
+func titleFilter(s string) string {
+	b := []byte(strings.ToLower(s))
+	start := true
+	for i, c := range b {
+		if strings.IndexByte("-({[<", c) >= 0 || isSpace(rune(c)) {
+			start = true
+			continue
+		}
+		if start {
+			b[i] = strings.ToUpper(string(c))[0]
+		}
+		start = false
+	}
+	return string(b)
+}
+
+// element is the first or last of a list or a string.
+func element(first bool) func([]jinja.Value) (jinja.Value, error) {
+	return func(args []jinja.Value) (jinja.Value, error) {
+		var all []jinja.Value
+		switch v := args[0]; {
+		case v.IsList():
+			all = v.AsList().Items
+		case v.IsString():
+			for _, r := range v.AsString() {
+				all = append(all, jinja.NewString(string(r)))
+			}
+		default:
+			return jinja.Undefined(), errArguments
+		}
+		if len(all) == 0 {
+			return jinja.Undefined(), nil
+		}
+		if first {
+			return all[0], nil
+		}
+		return all[len(all)-1], nil
+	}
+}
+
+// integer reads a decimal number.
+func integer(args []jinja.Value) (jinja.Value, error) {
+	if len(args) == 1 && args[0].IsInt() {
+		return args[0], nil
+	}
+	s, err := texts(args, 1, 1)
+	if err != nil {
+		return jinja.Undefined(), err
+	}
+	n, err := strconv.ParseInt(strings.TrimFunc(s[0], isSpace), 10, 64)
+	return jinja.NewInt(n), err
+}
+
+// splitMethod is str.split: at white space, or at a separator, so many times at most.
+func splitMethod(args []jinja.Value) (jinja.Value, error) {
+	most := -1
+	if len(args) == 3 && args[2].IsInt() {
+		most, args = int(args[2].AsInt()), args[:2]
+	}
+	s, err := texts(args, 1, 2)
+	if err != nil {
+		return jinja.Undefined(), err
+	}
+	var parts []string
+	switch {
+	case len(s) == 1:
+		parts = strings.FieldsFunc(s[0], isSpace)
+	case s[1] == "":
+		return jinja.Undefined(), errors.New("an empty separator")
+	case most < 0:
+		parts = strings.Split(s[0], s[1])
+	default:
+		parts = strings.SplitN(s[0], s[1], most+1)
+	}
+	items := make([]jinja.Value, len(parts))
+	for i, p := range parts {
+		items[i] = jinja.NewString(p)
+	}
+	return jinja.NewList(items), nil
+}
+
+// affix is startswith and endswith, of one string or of several.
+func affix(has func(s, part string) bool) func([]jinja.Value) (jinja.Value, error) {
+	return func(args []jinja.Value) (jinja.Value, error) {
+		parts := args[1:]
+		if len(args) == 2 && args[1].IsList() {
+			parts = args[1].AsList().Items
+		} else if len(args) != 2 {
+			return jinja.Undefined(), errArguments
+		}
+		s, err := texts(append([]jinja.Value{args[0]}, parts...), 1, 1+len(parts))
+		if err != nil {
+			return jinja.Undefined(), err
+		}
+		for _, part := range s[1:] {
+			if has(s[0], part) {
+				return jinja.NewBool(true), nil
+			}
+		}
+		return jinja.NewBool(false), nil
+	}
+}
+
+func replace(args []jinja.Value) (jinja.Value, error) {
+	most := -1
+	if len(args) == 4 && args[3].IsInt() {
+		most, args = int(args[3].AsInt()), args[:3]
+	}
+	s, err := texts(args, 3, 3)
+	if err != nil {
+		return jinja.Undefined(), err
+	}
+	return jinja.NewString(strings.Replace(s[0], s[1], s[2], most)), nil
+}
+
+func remove(f func(s, part string) string) func([]jinja.Value) (jinja.Value, error) {
+	return func(args []jinja.Value) (jinja.Value, error) {
+		s, err := texts(args, 2, 2)
+		if err != nil {
+			return jinja.Undefined(), err
+		}
+		return jinja.NewString(f(s[0], s[1])), nil
+	}
+}
+
+// jsonEscapes are json.dumps' with ensure_ascii off.
+var jsonEscapes = func() *strings.Replacer {
+	pairs := []string{`"`, `\"`, `\`, `\\`, "\n", `\n`, "\r", `\r`, "\t", `\t`, "\b", `\b`, "\f", `\f`}
+	for c := range 0x20 {
+		if strings.IndexByte("\n\r\t\b\f", byte(c)) < 0 {
+			pairs = append(pairs, string(rune(c)), fmt.Sprintf(`\u%04x`, c))
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}()
+
+// tojson writes strings. What lists and mappings look like depends on options
+// that only tools use.
+func tojson(args []jinja.Value) (jinja.Value, error) {
+	s, err := texts(args, 1, 1)
+	if err != nil {
+		return jinja.Undefined(), errors.New("JSON of anything but a string")
+	}
+	return jinja.NewString(`"` + jsonEscapes.Replace(s[0]) + `"`), nil
+}
+
+// test is Jinja's "is": args are the value, the test's name, and its arguments.
+func test(args []jinja.Value) (jinja.Value, error) {
+	if len(args) < 2 {
+		return jinja.Undefined(), errArguments
+	}
+	v, name, args := args[0], args[1].AsString(), args[2:]
+	known := map[string]bool{
+		"defined": !v.IsUndefined(), "undefined": v.IsUndefined(), "none": v.IsNone(),
+		"string": v.IsString(), "mapping": v.IsDict(), "boolean": v.IsBool(), "callable": v.IsCallable(),
+		"integer": v.IsInt(), "float": v.IsFloat(), "number": v.IsNumber() || v.IsBool(),
+		"true": v.IsBool() && v.IsTruthy(), "false": v.IsBool() && !v.IsTruthy(),
+		// An undefined value can be iterated over, and has a length.
+		"iterable": v.IsString() || v.IsDict() || v.IsList() || v.IsUndefined(),
+		"sequence": v.IsString() || v.IsDict() || v.IsList() || v.IsUndefined(),
+	}
+	if answer, ok := known[name]; ok && len(args) == 0 {
+		return jinja.NewBool(answer), nil
+	}
+	if len(args) == 1 && v.IsString() && args[0].IsString() {
+		switch name {
+		case "eq", "equalto", "sameas":
+			return jinja.NewBool(v.Equals(args[0])), nil
+		case "ne":
+			return jinja.NewBool(!v.Equals(args[0])), nil
+		}
+	}
+	if len(args) == 0 && v.IsInt() && (name == "odd" || name == "even") {
+		return jinja.NewBool((v.AsInt()%2 == 0) == (name == "even")), nil
+	}
+	return jinja.Undefined(), fmt.Errorf("%s", name)
+}
+
+// printed is a value as an expression's output.
+func printed(args []jinja.Value) (jinja.Value, error) {
+	if len(args) != 1 {
+		return jinja.Undefined(), errArguments
+	}
+	switch v := args[0]; {
+	case v.IsUndefined():
+		return jinja.NewString(""), nil
+	case v.IsNone():
+		return jinja.NewString("None"), nil
+	case v.IsString(), v.IsBool(), v.IsInt():
+		return v, nil
+	}
+	return jinja.Undefined(), errors.New("output of a number with a fraction, a list or a mapping")
+}
+
+// strftime is Python's, in English, as far as chat templates use it.
+func strftime(date time.Time, format string) (string, error) {
+	layouts := map[byte]string{
+		'Y': "2006", 'y': "06", 'm': "01", 'd': "02", 'B': "January", 'b': "Jan", 'A': "Monday", 'a': "Mon",
+		'H': "15", 'I': "03", 'M': "04", 'S': "05", 'p': "PM", 'j': "002",
+	}
+	var b strings.Builder
+	for i := 0; i < len(format); i++ {
+		if format[i] != '%' {
+			b.WriteByte(format[i])
+			continue
+		}
+		i++
+		if i == len(format) {
+			return "", fmt.Errorf("the date format %q", format)
+		}
+		layout, ok := layouts[format[i]]
+		switch {
+		case format[i] == '%':
+			b.WriteByte('%')
+		case ok:
+			b.WriteString(date.Format(layout))
+		default:
+			return "", fmt.Errorf("the date format %q", format)
+		}
+	}
+	return b.String(), nil
+}
