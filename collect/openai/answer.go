@@ -38,6 +38,9 @@ type answer struct {
 
 // event takes one event of a stream.
 func (a *answer) event(ev event) error {
+	if ev.note {
+		return a.note(ev)
+	}
 	data := bytes.TrimSpace(ev.data)
 	switch {
 	case len(data) == 0:

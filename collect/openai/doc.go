@@ -14,7 +14,9 @@
 //  5. The stream writes it at the first pull and reads the response on the
 //     same goroutine (stream.go): lines become events (sse.go), events become
 //     arrivals (answer.go, event.go), statistics become the report
-//     (report.go), failures become one sentence (fault.go).
+//     (report.go, exo.go), failures become one sentence (fault.go).
+//
+// An engine with a driver of its own that speaks this API uses [Chat].
 //
 // Whatever a server does costs bounded memory: the head of an answer, a line,
 // an event, a statistics object and the number of events all have a limit.

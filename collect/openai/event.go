@@ -17,7 +17,10 @@ type chunk struct {
 	Usage    json.RawMessage `json:"usage"`
 	Timings  json.RawMessage `json:"timings"`         // llama.cpp
 	Progress json.RawMessage `json:"prompt_progress"` // llama.cpp, during prefill
-	Error    json.RawMessage `json:"error"`
+	// exo; null where it says null.
+	Generation json.RawMessage `json:"generation_stats"`
+	Power      json.RawMessage `json:"power_usage"`
+	Error      json.RawMessage `json:"error"`
 }
 
 type choice struct {

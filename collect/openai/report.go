@@ -60,6 +60,7 @@ type stats struct {
 	timings timings
 	// The newest objects that told something, as they came.
 	rawUsage, rawTimings json.RawMessage
+	generation, power    json.RawMessage // exo's; null where it says null
 }
 
 // maxStatistics bounds a statistics object, in bytes. A larger one is none,
@@ -82,6 +83,7 @@ func (s *stats) take(c *chunk, n *usage, raw json.RawMessage) {
 			s.rawTimings = c.Timings
 		}
 	}
+	s.exo(c)
 }
 
 // merge lets the newest word of each field stand, and reports whether there
@@ -112,11 +114,12 @@ func (s *stats) report() collect.Report {
 		CompletionTokens: whole(s.usage.CompletionTokens.V),
 		CachedTokens:     whole(s.usage.PromptDetails.CachedTokens.V),
 		ReasoningTokens:  whole(s.usage.CompletionDetails.ReasoningTokens.V),
-		JSON:             verbatim(s.rawUsage, s.rawTimings),
+		JSON:             s.verbatim(),
 	}
 	if s.rawTimings != nil {
 		s.timed(&r)
 	}
+	s.generated(&r)
 	return r
 }
 
@@ -173,12 +176,12 @@ func nanoseconds(ms *float64) *float64 {
 }
 
 // verbatim joins the statistics objects as they came.
-func verbatim(usage, timings json.RawMessage) string {
+func (s *stats) verbatim() string {
 	var b bytes.Buffer
 	for _, o := range []struct {
 		name string
 		raw  json.RawMessage
-	}{{"usage", usage}, {"timings", timings}} {
+	}{{"generation_stats", s.generation}, {"power_usage", s.power}, {"usage", s.rawUsage}, {"timings", s.rawTimings}} {
 		if o.raw == nil {
 			continue
 		}

@@ -14,6 +14,7 @@ type event struct {
 	at   int64  // arrival of its last data line
 	tail bool   // the blank line that ends an event is missing: it may be cut
 	bare bool   // a line that is no field of an event stream, as it stands
+	note bool   // a comment that says something, as it stands
 }
 
 // decoder reads an event stream by the WHATWG rules (HTML Living Standard,
@@ -28,6 +29,9 @@ type event struct {
 //     being skipped as an unknown field: it is an error message or a whole
 //     answer that some backend wrote past its own framing.
 //
+// Comments that say something are given out as notes: exo puts its statistics
+// there. One inside an event waits until the event is over.
+//
 // The fields id and retry serve reconnecting, which a measurement never does.
 type decoder struct {
 	lines *collect.LineReader
@@ -36,16 +40,17 @@ type decoder struct {
 	data  []byte
 	lots  int // data lines in data
 	at    int64
-	held  []byte // a bare line that came before the event in front of it was over
-	junk  string // the first line that no event stream has: not even "name:"
+	held  []event // bare lines and notes that came before the event in front of them was over
+	junk  string  // the first line that no event stream has: not even "name:"
 }
 
 // next returns the next event, and at last the reader's error.
 func (d *decoder) next() (event, error) {
 	d.name, d.data, d.lots = d.name[:0], d.data[:0], 0
-	if line := d.held; line != nil {
-		d.held = nil
-		return event{data: line, at: d.at, bare: true}, nil
+	if len(d.held) > 0 {
+		ev := d.held[0]
+		d.held = d.held[1:]
+		return ev, nil
 	}
 	for {
 		line, at, err := d.line()
@@ -65,14 +70,33 @@ func (d *decoder) next() (event, error) {
 		if bare(line) {
 			if d.lots > 0 {
 				ev := d.event(true)
-				d.held, d.at = bytes.Clone(line), at
+				d.hold(event{data: line, at: at, bare: true})
 				return ev, nil
 			}
 			return event{data: line, at: at, bare: true}, nil
 		}
+		if isNote(line) {
+			ev := event{data: line, at: at, note: true}
+			if d.lots == 0 {
+				return ev, nil
+			}
+			d.hold(ev)
+			continue
+		}
 		if err := d.field(line, at); err != nil {
 			return event{}, err
 		}
+	}
+}
+
+// maxHeld bounds what is held of comments inside one event.
+const maxHeld = 16
+
+// hold keeps an event until the one in front of it has been given out.
+func (d *decoder) hold(ev event) {
+	if len(d.held) < maxHeld {
+		ev.data = bytes.Clone(ev.data)
+		d.held = append(d.held, ev)
 	}
 }
 

@@ -76,6 +76,12 @@ func (s *stream) read(resp *http.Response, a *answer) error {
 	}
 	d := &decoder{lines: s.Lines(body)}
 	first, err := d.next()
+	for err == nil && first.note && !a.stopped {
+		if fault := a.event(first); fault != nil {
+			return fault
+		}
+		first, err = d.next()
+	}
 	if err == nil && first.bare {
 		return s.whole(d, first, a)
 	}
