@@ -105,14 +105,15 @@ func (x *exoWriter) target(t *collect.TargetInfo) error {
 
 // batch writes the entries of a batch.
 func (x *exoWriter) batch(b *collect.Batch) error {
-	if b.Warmup {
-		return nil
-	}
 	c := x.cases[b.CaseID]
 	if c == nil || x.targets[c.TargetID] == nil {
 		return fmt.Errorf("batch %d belongs to case %d, which is missing or lacks its target: run check on the store", b.BatchID, b.CaseID)
 	}
 	t := x.targets[c.TargetID]
+	x.nodes.placed(t)
+	if b.Warmup {
+		return nil
+	}
 	_, rows := analyze.Derive(analyze.Context{SessionID: x.session, Target: t, Case: c}, b, nil)
 	complete := 0
 	for _, i := range inOrderOfEnd(rows) {

@@ -150,7 +150,10 @@ func TestNodes(t *testing.T) {
 		target(1, "Tensor", cluster), read("a", 1), read("id2", 2), read("id3", 3), read("id4", 4),
 		target(2, "Pipeline", ""), read("a", 5), read("a", 6), // a later placement takes over
 		&collect.Segment{Segment: 2},
-		target(3, "Pipeline", ""), read("a", 10), // the same one, in another segment
+		target(3, "Tensor", ""), read("a", 9),
+		&collect.Case{CaseID: 1, TargetID: 2},
+		&collect.Batch{CaseID: 1, Warmup: true}, read("a", 5), read("a", 6), // a resumed run is back at the second
+		target(2, "Pipeline", ""), read("a", 10), // and so is another
 		target(4, "Pipeline", after), read("a", 7), // exo has been started again
 		target(5, "reused", after), read("a", 8),
 		&collect.Samples{Samples: []collect.Sample{{Node: "a", Source: "macmon", Scope: "system", Metric: "power", Value: 1}}},

@@ -30,7 +30,8 @@ const exoSource = "exo"
 // uses too begins anew: exo-bench keeps the last. The segments of a resumed
 // session go on with a placement.
 type exoNodes struct {
-	placement string            // the current one
+	target    *collect.TargetInfo
+	placement string            // the target's
 	ignored   bool              // it was there before the run, and exo-bench reads no sensors then
 	ids       map[string]string // node id by the name in samples; empty where two share it
 	nodes     []*exoNode        // in the order of their first samples
@@ -44,8 +45,14 @@ type exoNode struct {
 	series    [len(exoMetrics)]series
 }
 
-// placed says that the samples that follow are of placement t.
+// placed says that the samples that follow are of placement t. A target that a
+// resumed run goes on with has no record of its own there, but batches, and
+// samples come behind those.
 func (x *exoNodes) placed(t *collect.TargetInfo) {
+	if t == x.target {
+		return
+	}
+	x.target = t
 	x.placement = strings.Join(append([]string{t.ModelID, t.Sharding, t.InstanceMeta}, t.Nodes...), "\x00")
 	x.ignored = t.Sharding == reused
 	if t.Cluster != "" {
