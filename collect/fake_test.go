@@ -6,6 +6,8 @@ import (
 	"iter"
 	"sync"
 	"time"
+
+	"tokwatt/power"
 )
 
 // fakeDriver is an engine in memory on whatever clock the test runs: n tokens,
@@ -16,12 +18,15 @@ type fakeDriver struct {
 	step        time.Duration
 	cold        string
 	describeErr error
+	says        func(model string) TargetInfo // instead of engine and model alone
+	sources     []power.Source
 	dial        func(n int64) error // by number of the call
 	answer      func(n int64, c Call) fakeAnswer
 
 	mu     sync.Mutex
 	calls  []Call
 	sent   []int64 // when each call was written
+	opened []string
 	closed int
 }
 
@@ -56,9 +61,13 @@ type fakeTarget struct {
 }
 
 func (t *fakeTarget) Describe(context.Context) (TargetInfo, error) {
+	if t.says != nil {
+		return t.says(t.model), t.describeErr
+	}
 	return TargetInfo{Engine: "fake", ModelID: t.model}, t.describeErr
 }
 func (t *fakeTarget) Open(_ context.Context, clock *Clock) (Engine, error) {
+	t.opened = append(t.opened, t.model)
 	return &fakeEngine{t.fakeDriver, clock}, nil
 }
 func (t *fakeTarget) Close(context.Context) error { t.closed++; return nil }
@@ -69,6 +78,8 @@ type fakeEngine struct {
 }
 
 func (e *fakeEngine) Abilities() Abilities { return Abilities{ColdMethod: e.cold, EOSBan: "fake"} }
+
+func (e *fakeEngine) Sources() []power.Source { return e.sources }
 
 func (e *fakeEngine) Open(ctx context.Context, c Call) (Stream, error) {
 	e.mu.Lock()

@@ -1,6 +1,9 @@
 package collect
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // work is a target with what is left to be measured on it.
 type work struct {
@@ -38,7 +41,7 @@ func (s *run) plan(ctx context.Context) ([]work, error) {
 		}
 	}
 	if s.Past != nil && s.planned == 0 {
-		return nil, ErrNothingLeft
+		return nil, s.nothingLeft()
 	}
 	for _, err := range lost {
 		if err := s.fail("", err); err != nil {
@@ -46,6 +49,17 @@ func (s *run) plan(ctx context.Context) ([]work, error) {
 		}
 	}
 	return todo, nil
+}
+
+// nothingLeft ends a session that has all its batches: where the last run died
+// before it could, or was told to stop, the end is still to be yielded.
+func (s *run) nothingLeft() error {
+	if end := s.Past.End; end == nil || end.Status == StatusInterrupted {
+		if !s.yield(&End{At: time.Now().UTC(), Status: s.status()}, nil) {
+			return errStopped
+		}
+	}
+	return ErrNothingLeft
 }
 
 // recognise finds the past of each target. The ones that say what they are

@@ -88,8 +88,8 @@ func (e *TargetError) Unwrap() error { return e.Err }
 // Run carries out the jobs in their order, and yields the records of the
 // session as they come to be: the session and its segment, each target with
 // its cases, batches and samples, the end. Of a session with a past, what is
-// done is neither measured nor yielded again; where that is all, the one item
-// is ErrNothingLeft. A run that finds no target to measure yields no record at
+// done is neither measured nor yielded again; where that is all, no segment is
+// yielded, at most the end that the session lacks, and then ErrNothingLeft. A run that finds no target to measure yields no record at
 // all. Any other error item is a *TargetError, stands for something that was
 // not measured, and the run goes on; or a job is not valid, and nothing runs.
 // When ctx ends, the batch in flight is cut short, and the end is still
@@ -219,14 +219,19 @@ func (s *run) end(ctx context.Context) error {
 	if !s.opened {
 		return nil
 	}
-	end := End{At: time.Now().UTC(), Status: StatusComplete, NotRun: s.planned - s.done}
-	switch {
-	case ctx.Err() != nil:
+	end := End{At: time.Now().UTC(), Status: s.status(), NotRun: s.planned - s.done}
+	if ctx.Err() != nil {
 		end.Status = StatusInterrupted
-	case s.measured == 0:
-		end.Status = StatusFailed
 	}
 	return s.put(&end)
+}
+
+// status is that of a session that ends by itself.
+func (s *run) status() SessionStatus {
+	if s.measured == 0 {
+		return StatusFailed
+	}
+	return StatusComplete
 }
 
 // sleep waits for d or until ctx ends.
