@@ -17,15 +17,16 @@ import (
 // maxBody bounds a request's body.
 const maxBody = 64 << 20
 
-// readRequest reads one request; at is when its head had been read.
-func readRequest(br *bufio.Reader, c net.Conn) (r Request, at time.Time, err error) {
+// readRequest reads one request; at is when its head was there, which is age
+// before it has been read.
+func readRequest(br *bufio.Reader, c net.Conn, age func() time.Duration) (r Request, at time.Time, err error) {
 	tp := textproto.NewReader(br)
 	line, err := tp.ReadLine()
 	if err != nil {
 		return r, at, err
 	}
 	head, err := tp.ReadMIMEHeader()
-	at = time.Now()
+	at = time.Now().Add(-age())
 	if err != nil {
 		return r, at, err
 	}

@@ -109,11 +109,10 @@ func (s *Server) serve(c net.Conn) {
 	in, age := s.script.arrivals(c)
 	br := bufio.NewReader(in)
 	for {
-		r, at, err := readRequest(br, c)
+		r, at, err := readRequest(br, c, age)
 		if err != nil {
 			return
 		}
-		at = at.Add(-age())
 		x := &Exchange{Request: r, HeadAt: at}
 		a, scripted := s.choose(&x.Request)
 		x.Status = cmp.Or(a.Status, 200)
