@@ -13,9 +13,18 @@ const (
 	maxClockStepNS  = 50_000_000 // wall clock against monotonic clock
 )
 
-// streamsAdmitted is how many requests a server works on at a time, where that
-// is known; more of them wait in its queue.
-var streamsAdmitted = map[string]int64{"exo": 8}
+// exoStreams is how many requests an exo works on at a time unless its target
+// says otherwise; behind its plain endpoint nobody does.
+const exoStreams = 8
+
+// admitted is how many requests the server works on at a time, nil where that
+// is not known; more of them wait in its queue.
+func (c *Context) admitted() *int64 {
+	if n := count(c.Target.MaxStreams); n != nil || c.Target.Engine != "exo" {
+		return n
+	}
+	return ptr(int64(exoStreams))
+}
 
 // batchFlags is what is to be said of a batch as a whole. Each of its requests
 // carries these flags too.
@@ -24,24 +33,39 @@ func batchFlags(c *Context, b *collect.Batch) flagSet {
 	s.set(flagClientSaturated, b.ClientCPUPct != nil && *b.ClientCPUPct > maxClientCPUPct ||
 		b.WakeupP99NS != nil && *b.WakeupP99NS > maxWakeupP99NS)
 	s.set(flagClockStep, b.ClockStepNS > maxClockStepNS || b.ClockStepNS < -maxClockStepNS)
-	admitted, known := streamsAdmitted[c.Target.Engine]
-	s.set(flagQueued, known && c.Case.Concurrency > admitted)
+	admitted := c.admitted()
+	s.set(flagQueued, admitted != nil && c.Case.Concurrency > *admitted)
+	throttled := throttling(b)
+	s.set(flagThrottled, throttled != nil && *throttled)
 	return s
+}
+
+// throttling reports whether heat or a power limit held the host back: by its
+// own word, or because it allowed less than the full speed. Nil is unknown,
+// which is not "no": a full speed limit alone says nothing of the GPU.
+func throttling(b *collect.Batch) *bool {
+	if limit := figure(b.SpeedLimitPct); limit != nil && *limit < 100 {
+		return ptr(true)
+	}
+	return b.Throttled
 }
 
 func deriveBatch(c *Context, b *collect.Batch, ds []derivation, marks flagSet, e *Energy) BatchRow {
 	row := BatchRow{
-		SessionID:    c.SessionID,
-		CaseID:       b.CaseID,
-		BatchID:      b.BatchID,
-		Segment:      b.Segment,
-		StartNS:      b.StartNS,
-		EndNS:        b.EndNS,
-		RepeatIndex:  b.RepeatIndex,
-		Warmup:       b.Warmup,
-		Requests:     int64(len(ds)),
-		ClientCPUPct: figure(b.ClientCPUPct),
-		Flags:        marks.list(),
+		SessionID:   c.SessionID,
+		CaseID:      b.CaseID,
+		BatchID:     b.BatchID,
+		Segment:     b.Segment,
+		StartNS:     b.StartNS,
+		EndNS:       b.EndNS,
+		RepeatIndex: b.RepeatIndex,
+		Warmup:      b.Warmup,
+		Requests:    int64(len(ds)),
+
+		SpeedLimitPct: figure(b.SpeedLimitPct),
+		Throttled:     throttling(b),
+		ClientCPUPct:  figure(b.ClientCPUPct),
+		Flags:         marks.list(),
 	}
 	for i := range ds {
 		if ds[i].row.Status == StatusFailed {

@@ -2,6 +2,7 @@ package analyze_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"tokwatt/analyze"
@@ -218,5 +219,44 @@ func TestEnergyPerToken(t *testing.T) {
 	isNull(t, "energy_high_j", row.EnergyHighJ)
 	if row.PowerScope != "system" || row.PowerSource != "smc" || row.EnergyCoverage != "1/1" || row.EnergyNullReason != "" {
 		t.Errorf("%+v", row)
+	}
+}
+
+// TestBatchMarks: what the host and the server say of a whole batch is on each
+// of its rows.
+func TestBatchMarks(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		change    func(*trial)
+		flags     []string
+		throttled *bool
+		limit     *float64
+	}{
+		{"nothing known", func(*trial) {}, nil, nil, nil},
+		{"told that not", func(t *trial) { t.batch.Throttled = ptr(false) }, nil, ptr(false), nil},
+		{"thermal pressure", func(t *trial) { t.batch.Throttled = ptr(true) }, []string{"throttled"}, ptr(true), nil},
+		{"a lower speed", func(t *trial) { t.batch.SpeedLimitPct = ptr(99.0) }, []string{"throttled"}, ptr(true), ptr(99.0)},
+		{"a lower speed, whatever is said beside", func(t *trial) { t.batch.SpeedLimitPct, t.batch.Throttled = ptr(50.0), ptr(false) },
+			[]string{"throttled"}, ptr(true), ptr(50.0)},
+		{"full speed of the CPU tells nothing of the GPU", func(t *trial) { t.batch.SpeedLimitPct = ptr(100.0) }, nil, nil, ptr(100.0)},
+		{"as many streams as the server admits", func(t *trial) { t.target.MaxStreams, t.cs.Concurrency = ptr(int64(4)), 4 }, nil, nil, nil},
+		{"one more", func(t *trial) { t.target.MaxStreams, t.cs.Concurrency = ptr(int64(4)), 5 }, []string{"queued"}, nil, nil},
+		{"an exo that takes one at a time", func(t *trial) { t.target.Engine, t.target.MaxStreams, t.cs.Concurrency = "exo", ptr(int64(1)), 2 },
+			[]string{"queued"}, nil, nil},
+		{"an exo that takes more than is known", func(t *trial) { t.target.Engine, t.target.MaxStreams, t.cs.Concurrency = "exo", ptr(int64(16)), 9 }, nil, nil, nil},
+	} {
+		tr := newTrial()
+		c.change(tr)
+		tr.batch.Requests = []collect.Request{tr.req}
+		row, rows := analyze.Derive(analyze.Context{Target: &tr.target, Case: &tr.cs}, &tr.batch, nil)
+		if !slices.Equal(row.Flags, c.flags) || !slices.Equal(rows[0].Flags, c.flags) {
+			t.Errorf("%s: flags %q and %q, want %q", c.name, row.Flags, rows[0].Flags, c.flags)
+		}
+		if (row.Throttled == nil) != (c.throttled == nil) || c.throttled != nil && *row.Throttled != *c.throttled {
+			t.Errorf("%s: throttled %v, want %v", c.name, row.Throttled, c.throttled)
+		}
+		if !same(row.SpeedLimitPct, c.limit) {
+			t.Errorf("%s: speed_limit_pct %v, want %v", c.name, show(row.SpeedLimitPct), show(c.limit))
+		}
 	}
 }

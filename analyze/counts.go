@@ -51,9 +51,10 @@ func (d *derivation) shown() bool { return d.out.n > 0 || d.r.OutputChars > 0 }
 // counts fills the token counts.
 //
 // tokens_generated is the server's own count. A 0 beside output counts as
-// absent. Without one it is estimated from the characters of the text, four a
-// token and at least one; never from the number of chunks, which are not
-// tokens. Without output there is nothing to estimate.
+// absent. Without one it is a recount by the model's tokenizer, and without
+// that an estimate from the characters of the text, four a token and at least
+// one; never the number of chunks, which are not tokens. Without output there
+// is nothing to count.
 //
 // prompt_tokens is the server's own count, and there too 0 is no count.
 func (d *derivation) counts() {
@@ -70,12 +71,15 @@ func (d *derivation) counts() {
 	switch {
 	case n != nil && (*n > 0 || !d.shown()):
 		row.TokensGenerated, row.TokensSource = n, d.told()
+		d.flags.set(flagCountMismatch, d.recounted() && apart(*n, d.r.Recount.Tokens))
+	case d.recounted():
+		row.TokensGenerated, row.TokensSource = &d.r.Recount.Tokens, SourceTokenizer
 	case d.shown():
 		row.TokensGenerated, row.TokensSource = ptr(max(1, d.r.OutputChars/4)), SourceEstimate
 	}
 	d.flags.set(flagEstimatedTokens, d.estimated())
 	if d.out.weighed = d.addUp(); !d.out.weighed {
-		d.out.firstTok = nil
+		d.out.firstTok = d.firstRecounted()
 	}
 
 	if d.r.Streamed {
@@ -84,6 +88,25 @@ func (d *derivation) counts() {
 			d.flags.set(flagMultiTokenChunks, float64(*n)/float64(d.out.n) > 1.05)
 		}
 	}
+}
+
+// recounted reports whether the output was counted with the model's tokenizer.
+func (d *derivation) recounted() bool {
+	return d.shown() && d.r.Recount != nil && d.r.Recount.Tokens > 0
+}
+
+// firstRecounted is the number of tokens in the first output chunk by recount.
+func (d *derivation) firstRecounted() *int64 {
+	if !d.recounted() || d.r.Recount.First < 1 || d.r.Recount.First > d.r.Recount.Tokens {
+		return nil
+	}
+	return &d.r.Recount.First
+}
+
+// apart reports whether the server's count and ours differ by more than
+// max(2, 2 %): the end token is often counted and never shown.
+func apart(server, ours int64) bool {
+	return math.Abs(since(server, ours)) > max(2, 0.02*float64(server))
 }
 
 // addUp reports whether the token counts of the single arrivals are to be

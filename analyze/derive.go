@@ -28,10 +28,15 @@ func (c *Context) ollama() bool { return c.Target.Driver == "ollama" }
 //   - status, and which statistics a row may enter: status.go
 //   - the batch: batch.go, its energy: energy.go
 //
-// A nil energy means that none was measured. No figure of a row is ever NaN or
+// A nil energy means that none was measured; exo's own figure then stands in
+// where it gives one (energy_exo.go). No figure of a row is ever NaN or
 // infinite, whatever the batch holds.
 func Derive(c Context, b *collect.Batch, e *Energy) (BatchRow, []RequestRow) {
+	if e == nil {
+		e = ExoEnergy(c, b)
+	}
 	marks := batchFlags(&c, b)
+	marks.set(flagFewPowerSamples, e.few())
 	rows := make([]RequestRow, len(b.Requests))
 	ds := make([]derivation, len(b.Requests))
 	for i := range b.Requests {
@@ -85,6 +90,7 @@ func (d *derivation) facts() {
 	row.FinishReason = r.Report.FinishReason
 	row.OutputTextPreview = r.Preview
 	row.ServerJSON = r.Report.JSON
+	row.StampSource = string(r.StampSource)
 	if f := r.Failure; f != nil {
 		row.ErrorKind = string(f.Kind)
 		row.Error = f.Message

@@ -18,7 +18,8 @@
 //  4. The statistics that SQL can't do, or that the views are held against, are
 //     pure functions: [Sample], [Sample.MedianInterval], [PooledSpread],
 //     [MannWhitney]. Each is nil where there are too few numbers for it.
-//  5. [Summary] is a row of the view summary, for whoever draws or prints it.
+//  5. [Summary] and [Asiai] are rows of the views summary and asiai, for
+//     whoever draws or prints them.
 //
 // Two rules hold throughout. NULL is nil, never 0: what was not measured does
 // not enter an average as a nought. And no figure is NaN or infinite: such a

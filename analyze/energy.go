@@ -11,10 +11,22 @@ type Energy struct {
 	NullReason     string
 	Scope          string // "system", "package", "soc", "gpu"
 	Source         string
+	Samples        *int64 // readings in the batch's time, of the node with the fewest
+}
+
+// fewSamples: with no more readings than these an average says little.
+const fewSamples = 2
+
+// few reports whether there were readings, but hardly any.
+func (e *Energy) few() bool {
+	return e != nil && e.J != nil && e.Samples != nil && *e.Samples <= fewSamples
 }
 
 // energyOff is the energy_null_reason of a batch without power measurement.
 const energyOff = "off"
+
+// noReading is that of a sensor that gave nothing.
+const noReading = "no_reading"
 
 // energy fills the columns of energy: one figure a batch, over the tokens of
 // the batch. A ratio is NULL where a part of it is not known.

@@ -148,6 +148,8 @@ func (x *exporter) record(rec collect.Record) error {
 		return t.cases.add(CaseRow{SessionID: id, Case: *rec})
 	case *collect.Batch:
 		return x.batch(rec)
+	case *collect.Samples:
+		return x.readings(rec)
 	case *collect.End:
 		x.session.EndedAt, x.session.Status = rec.At, string(rec.Status)
 		return nil
@@ -200,6 +202,15 @@ func (x *exporter) batch(b *collect.Batch) error {
 	return x.chunks.add(b)
 }
 
+func (x *exporter) readings(s *collect.Samples) error {
+	for _, r := range s.Samples {
+		if err := x.tables.samples.add(SampleRow{SessionID: x.done.SessionID, Segment: s.Segment, Sample: r}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func sessionRow(s *collect.Session) SessionRow {
 	return SessionRow{
 		SessionID:   s.ID,
@@ -218,5 +229,7 @@ func sessionRow(s *collect.Session) SessionRow {
 		Label:       s.Label,
 		Tags:        s.Tags,
 		Note:        s.Note,
+
+		ClientCalibrationJSON: s.Calibration,
 	}
 }

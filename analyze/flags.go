@@ -12,6 +12,7 @@ const (
 	flagHiddenOutput
 	flagNotStreamed
 	flagUncleanEnd
+	flagCountMismatch
 	flagMultiTokenChunks
 	flagEstimatedTokens
 	flagImplausible
@@ -20,6 +21,8 @@ const (
 	flagPromptMismatch
 	flagModelMismatch
 	flagModelUnlisted
+	flagFewPowerSamples
+	flagThrottled
 	flagClientSaturated
 	flagClockStep
 	flagQueued
@@ -42,6 +45,7 @@ var flags = [numFlags]Flag{
 	flagHiddenOutput:     {"hidden_output", "tokens were counted, but none was shown: in no figure"},
 	flagNotStreamed:      {"not_streamed", "a stream was asked for, a single answer came: no times of ours"},
 	flagUncleanEnd:       {"unclean_end", "complete, but the end mark or the end of the transfer was missing"},
+	flagCountMismatch:    {"count_mismatch", "the server's token count and our recount differ by more than max(2, 2 %)"},
 	flagMultiTokenChunks: {"multi_token_chunks", "several tokens a chunk: gaps are between chunks"},
 	flagEstimatedTokens:  {"estimated_tokens", "the server gave no count, so it is characters / 4: in no rate"},
 	flagImplausible:      {"implausible", "a server's figure that can't be true: in no figure"},
@@ -50,6 +54,8 @@ var flags = [numFlags]Flag{
 	flagPromptMismatch:   {"prompt_mismatch", "the server counted another prompt length than was made, or none"},
 	flagModelMismatch:    {"model_mismatch", "another model answered than was asked"},
 	flagModelUnlisted:    {"model_unlisted", "the server does not list the model"},
+	flagFewPowerSamples:  {"few_power_samples", "one or two power readings in the batch's time: its energy says little"},
+	flagThrottled:        {"throttled", "heat or a power limit slowed the host down"},
 	flagClientSaturated:  {"client_saturated", "this machine was so busy that our own times may be late"},
 	flagClockStep:        {"clock_step", "somebody set the clock during the batch"},
 	flagQueued:           {"queued", "more requests at once than the server is known to admit"},

@@ -101,16 +101,16 @@ func (o oddities) optFloat() *float64 {
 
 func (o oddities) batch(n int) (analyze.Context, *collect.Batch) {
 	modes := []collect.CacheMode{collect.CacheCold, collect.CachePrefix, ""}
-	drivers := []string{"openai", "ollama", "inproc"}
+	drivers := []string{"openai", "ollama", "inproc", "exo"}
 	c := analyze.Context{
-		Target: &collect.TargetInfo{Driver: drivers[o.IntN(3)], Engine: "exo", ModelID: "m"},
+		Target: &collect.TargetInfo{Driver: drivers[o.IntN(4)], Engine: "exo", ModelID: "m", MaxStreams: o.optInt()},
 		Case: &collect.Case{TG: o.int(), TGWanted: o.IntN(2) == 0, TemplateHeadTokens: o.optInt(), Concurrency: int64(n),
 			CacheMode: modes[o.IntN(3)], Streaming: o.IntN(2) == 0},
 	}
 	if o.IntN(10) == 0 {
 		c.Case.Concurrency = o.int()
 	}
-	b := &collect.Batch{StartNS: o.int(), EndNS: o.int(), ClientCPUPct: o.optFloat(), WakeupP99NS: o.optInt(), ClockStepNS: o.int()}
+	b := &collect.Batch{StartNS: o.int(), EndNS: o.int(), ClientCPUPct: o.optFloat(), WakeupP99NS: o.optInt(), ClockStepNS: o.int(), SpeedLimitPct: o.optFloat()}
 	for range n {
 		b.Requests = append(b.Requests, o.request(b.StartNS))
 	}
@@ -123,6 +123,9 @@ func (o oddities) request(start int64) collect.Request {
 		r.StartNS = o.int()
 	}
 	r.EndNS = r.StartNS + o.Int64N(1e10)
+	if o.IntN(3) == 0 {
+		r.Recount = &collect.Recount{Tokens: o.int(), First: o.int()}
+	}
 	if o.IntN(8) == 0 {
 		r.EndNS, r.OutputChars = o.int(), o.int()
 	}
@@ -145,6 +148,8 @@ func (o oddities) report() collect.Report {
 	hits := []string{"", "none", "partial", "exact", "perhaps"}
 	rules := []collect.RateRule{collect.RateIntervals, collect.RateTokens, ""}
 	r := collect.Report{PromptTokens: o.optInt(), CompletionTokens: o.optInt(), CachedTokens: o.optInt(), PrefixCacheHit: hits[o.IntN(5)]}
+	r.JSON = []string{"", "{", `{"power_usage":null}`, `{"power_usage":{"elapsed_seconds":1e308,"total_energy_joules":0,"nodes":[{"avg_sys_power":1e300}]}}`,
+		`{"power_usage":{"elapsed_seconds":2,"total_energy_joules":-5,"nodes":[{"samples":1,"avg_sys_power":60}]}}`}[o.IntN(5)]
 	if o.IntN(2) == 0 {
 		r.PromptTPS, r.GenerationTPS, r.GenerationRule = o.optFloat(), o.optFloat(), rules[o.IntN(3)]
 		r.PromptEvalNS, r.EvalNS, r.LoadNS, r.TotalNS = o.optFloat(), o.optFloat(), o.optFloat(), o.optFloat()

@@ -21,6 +21,11 @@ type Metric struct {
 	Rule   string `json:"rule"`   // in one line; n = tokens_generated
 }
 
+// ExoPeakMemory is the mark on peak_memory_bytes where driver exo measured:
+// exo never resets the peak, and states it in units of 1e9 bytes that it calls
+// GiB. The column has its figure as it is.
+const ExoPeakMemory = "high-water mark of the process, 7.4 % high"
+
 // Metrics is the list of all metrics, requests first, in the order in which
 // they are shown.
 func Metrics() []Metric {
@@ -42,7 +47,7 @@ func rateMetrics() []Metric {
 			"(n − 1) / (last output − first output); NULL under 0.01 s or two tokens"),
 		r("generation_tps_server", "server", "what the server reports, verbatim; Ollama: eval_count / eval_duration"),
 		r("decode_tps", "client",
-			"(n − k) / (last output − first output), k = tokens of the first output chunk, where that is known"),
+			"(n − k) / (last output − first output), k = tokens of the first output chunk, where the server or a recount tells"),
 		r("tok_per_sec", "client, Ollama: server",
 			"n / (total_duration − TTFT), Ollama: n / eval_duration; 0.0 where that is under 0.01 s: not measurable, never averaged"),
 	}

@@ -31,6 +31,8 @@ type SessionRow struct {
 	Label       string
 	Tags        []string
 	Note        string
+	// ClientCalibrationJSON says how wrong this client's own times are.
+	ClientCalibrationJSON string
 }
 
 // SegmentRow is a row of table segments.
@@ -145,6 +147,14 @@ type RequestRow struct {
 	FinishReason      string
 	OutputTextPreview string
 	ServerJSON        string
+	StampSource       string // who stamped the arrivals: "kernel", "user"
+}
+
+// SampleRow is a row of table samples.
+type SampleRow struct {
+	SessionID string
+	Segment   int64
+	collect.Sample
 }
 
 // ChunkRow is a row of table chunks.
@@ -168,12 +178,13 @@ const (
 // Source says where a figure comes from.
 type Source string
 
-// The sources. A recount by the model's tokenizer will be one more.
+// The sources.
 const (
-	SourceServer   Source = "server"   // the server says so
-	SourceEngine   Source = "engine"   // our own engine's worker says so
-	SourceClient   Source = "client"   // our own clock
-	SourceEstimate Source = "estimate" // from the length of the text
+	SourceServer    Source = "server"    // the server says so
+	SourceEngine    Source = "engine"    // our own engine's worker says so
+	SourceClient    Source = "client"    // our own clock
+	SourceTokenizer Source = "tokenizer" // counted by us, with the model's own tokenizer
+	SourceEstimate  Source = "estimate"  // from the length of the text
 )
 
 // CacheHit says how much of a prompt the server had in its prefix cache.

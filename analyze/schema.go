@@ -47,6 +47,7 @@ func Tables() []Table {
 		{"batches", declared(batchColumns())},
 		{"requests", declared(requestColumns())},
 		{"chunks", declared(chunkColumns())},
+		{"samples", declared(sampleColumns())},
 	}
 }
 

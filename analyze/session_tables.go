@@ -11,6 +11,7 @@ type sessionTables struct {
 	batches  *tableWriter[BatchRow]
 	requests *tableWriter[RequestRow]
 	chunks   *tableWriter[ChunkRow]
+	samples  *tableWriter[SampleRow]
 }
 
 func openTables(files *fileSet) (*sessionTables, error) {
@@ -23,6 +24,7 @@ func openTables(files *fileSet) (*sessionTables, error) {
 		open(files, "batches", batchColumns(), &t.batches),
 		open(files, "requests", requestColumns(), &t.requests),
 		open(files, "chunks", chunkColumns(), &t.chunks),
+		open(files, "samples", sampleColumns(), &t.samples),
 	)
 	if err != nil {
 		return nil, err
@@ -42,13 +44,13 @@ func open[R any](files *fileSet, name string, cols []column[R], t **tableWriter[
 // close writes the ends of all files.
 func (t *sessionTables) close() error {
 	return errors.Join(t.sessions.close(), t.segments.close(), t.targets.close(), t.cases.close(),
-		t.batches.close(), t.requests.close(), t.chunks.close())
+		t.batches.close(), t.requests.close(), t.chunks.close(), t.samples.close())
 }
 
 // rows counts the rows by table.
 func (t *sessionTables) rows() map[string]int64 {
 	return map[string]int64{
 		"sessions": t.sessions.n, "segments": t.segments.n, "targets": t.targets.n, "cases": t.cases.n,
-		"batches": t.batches.n, "requests": t.requests.n, "chunks": t.chunks.n,
+		"batches": t.batches.n, "requests": t.requests.n, "chunks": t.chunks.n, "samples": t.samples.n,
 	}
 }

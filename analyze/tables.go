@@ -30,6 +30,7 @@ func sessionColumns() []column[SessionRow] {
 		text("label", "", func(r *row) string { return r.Label }),
 		list("tags", "", func(r *row) []string { return r.Tags }),
 		text("note", "", func(r *row) string { return r.Note }),
+		text("client_calibration_json", "how late this client's own times are, from tokwatt calibrate", func(r *row) string { return r.ClientCalibrationJSON }),
 	}
 }
 
@@ -69,6 +70,10 @@ func targetColumns() []column[TargetRow] {
 		text("cluster_json", "", func(r *row) string { return r.Cluster }),
 		in("W", double("power_watts", "mean power over the target's own window", func(r *row) *float64 { return r.PowerWatts })),
 		text("power_scope", "", func(r *row) string { return r.PowerScope }),
+		in("tok", optInt64("context_tokens", "the context window that was asked for or is in force", func(r *row) *int64 { return r.ContextTokens })),
+		in("B", optInt64("model_size_bytes", "memory that the loaded model takes", func(r *row) *int64 { return r.ModelBytes })),
+		in("B", optInt64("model_gpu_bytes", "how much of that is on the GPU", func(r *row) *int64 { return r.ModelGPUBytes })),
+		optInt64("max_streams", "requests that the server runs at once; more wait", func(r *row) *int64 { return r.MaxStreams }),
 	}
 }
 
@@ -82,12 +87,29 @@ func caseColumns() []column[CaseRow] {
 		in("tok", int64Col("tg", "most tokens to generate", func(r *row) int64 { return r.TG })),
 		in("tok", optInt64("template_head_tokens", "the chat template's part before the prompt", func(r *row) *int64 { return r.TemplateHeadTokens })),
 		int64Col("concurrency", "streams released together", func(r *row) int64 { return r.Concurrency }),
-		text("cache_mode", "cold, prefix", func(r *row) string { return string(r.CacheMode) }),
+		text("cache_mode", "cold, prefix, server (whatever it does by itself)", func(r *row) string { return string(r.CacheMode) }),
 		text("cold_method", "how reuse was kept out", func(r *row) string { return r.ColdMethod }),
 		text("eos_ban", "how the end token was kept out", func(r *row) string { return r.EOSBan }),
-		text("prompt_kind", "", func(r *row) string { return r.PromptKind }),
+		text("prompt_kind", "sized, own, or the kind's name", func(r *row) string { return r.PromptKind }),
 		text("prompt_source", "how the length is known: tokenizer, calibrated, text", func(r *row) string { return string(r.PromptSource) }),
 		boolean("streaming", "a stream was asked for", func(r *row) bool { return r.Streaming }),
+		text("prompt_hash", "of an own prompt: which text it was", func(r *row) string { return r.PromptHash }),
+	}
+}
+
+func sampleColumns() []column[SampleRow] {
+	type row = SampleRow
+	return []column[row]{
+		sessionID(func(r *row) string { return r.SessionID }),
+		int64Col("segment", "", func(r *row) int64 { return r.Segment }),
+		low(text("node", "the machine that the sensor is in", func(r *row) string { return r.Node })),
+		low(text("source", "who read the sensor", func(r *row) string { return r.Source })),
+		low(text("scope", "what is measured: gpu, cpu, soc, package, system, wall, …", func(r *row) string { return r.Scope })),
+		low(text("metric", "", func(r *row) string { return r.Metric })),
+		low(text("unit", "of value", func(r *row) string { return r.Unit })),
+		in("ns", optInt64("start_ns", "NULL: an instantaneous reading; else value is an average from here to end_ns", func(r *row) *int64 { return r.StartNS })),
+		in("ns", int64Col("end_ns", "from the segment's origin", func(r *row) int64 { return r.EndNS })),
+		double("value", "in the unit of column unit", func(r *row) *float64 { return finite(&r.Value) }),
 	}
 }
 

@@ -41,7 +41,7 @@ func batchColumns() []column[BatchRow] {
 		metric("j_per_output_token", func(r *row) *float64 { return r.JPerOutputToken }),
 		metric("j_per_total_token", func(r *row) *float64 { return r.JPerTotalToken }),
 		metric("prefill_j_per_prompt_token", func(r *row) *float64 { return r.PrefillJPerPromptToken }),
-		in("%", double("speed_limit_pct", "", func(r *row) *float64 { return r.SpeedLimitPct })),
+		in("%", double("speed_limit_pct", "lowest CPU speed that heat allowed, in the host's own words", func(r *row) *float64 { return r.SpeedLimitPct })),
 		optBool("throttled", "NULL is unknown, not none", func(r *row) *bool { return r.Throttled }),
 		in("%", double("client_cpu_pct", "of the cores the client may use", func(r *row) *float64 { return r.ClientCPUPct })),
 		list("flags", "", func(r *row) []string { return r.Flags }),
@@ -82,8 +82,8 @@ func requestCounts() []column[RequestRow] {
 	return []column[row]{
 		in("tok", optInt64("pp_tokens", "tokens of the rendered prompt, by our own count", func(r *row) *int64 { return r.PPTokens })),
 		in("tok", optInt64("prompt_tokens", "the server's own count; 0 counts as absent", func(r *row) *int64 { return r.PromptTokens })),
-		in("tok", optInt64("tokens_generated", "n: the server's count, else max(1, characters / 4), an estimate", func(r *row) *int64 { return r.TokensGenerated })),
-		low(text("tokens_source", "server, engine, estimate", func(r *row) string { return string(r.TokensSource) })),
+		in("tok", optInt64("tokens_generated", "n: the server's count, else a recount by the model's tokenizer, else max(1, characters / 4), an estimate", func(r *row) *int64 { return r.TokensGenerated })),
+		low(text("tokens_source", "server, engine, tokenizer, estimate", func(r *row) string { return string(r.TokensSource) })),
 		in("tok", optInt64("reasoning_tokens", "", func(r *row) *int64 { return r.ReasoningTokens })),
 		in("tok", optInt64("cached_tokens", "of the prompt, taken from the prefix cache", func(r *row) *int64 { return r.CachedTokens })),
 		low(text("prefix_cache_hit", "none, partial, exact, unknown", func(r *row) string { return string(r.PrefixCacheHit) })),
@@ -129,9 +129,10 @@ func requestRest() []column[RequestRow] {
 		metric("itl_p99_ms", func(r *row) *float64 { return r.ITLP99MS }),
 		metric("itl_max_ms", func(r *row) *float64 { return r.ITLMaxMS }),
 		optInt64("chunks", "output-bearing arrivals; NULL where the answer was not streamed", func(r *row) *int64 { return r.Chunks }),
-		in("B", optInt64("peak_memory_bytes", "as the engine states it", func(r *row) *int64 { return r.PeakMemoryBytes })),
+		in("B", optInt64("peak_memory_bytes", "as the engine states it; exo: "+ExoPeakMemory, func(r *row) *int64 { return r.PeakMemoryBytes })),
 		low(text("finish_reason", "", func(r *row) string { return r.FinishReason })),
 		text("output_text_preview", "first 200 code points of the visible text", func(r *row) string { return r.OutputTextPreview }),
 		text("server_json", "the server's statistics, verbatim", func(r *row) string { return r.ServerJSON }),
+		low(text("stamp_source", "who stamped the arrivals: kernel, user", func(r *row) string { return r.StampSource })),
 	}
 }

@@ -16,6 +16,7 @@ func (g *generator) newBatch(t int, info *collect.TargetInfo, c *collect.Case, r
 		CaseID: c.CaseID, BatchID: g.batch, Segment: 1, StartNS: g.now,
 		RepeatIndex: int64(max(0, repeat)), Warmup: repeat < 0,
 		ClientCPUPct: ptr(2 + 3*g.rnd.Float64()), WakeupP99NS: ptr(int64(60_000 + g.rnd.IntN(40_000))),
+		SpeedLimitPct: ptr(100.0), Throttled: ptr(!g.o.Clean && g.batch%7 == 0),
 		Requests: make([]collect.Request, c.Concurrency),
 	}
 	for i := range b.Requests {
@@ -50,11 +51,14 @@ func (g *generator) request(t int, info *collect.TargetInfo, c *collect.Case, st
 	chunks = append(chunks, collect.Chunk{T: at, Bytes: 240, Tokens: collect.TokensUnknown, Kind: collect.KindUsage})
 	*r = collect.Request{
 		RequestID: g.req, StartNS: start, EndNS: start + at + millisecond/10, PPTokens: c.PP,
-		HTTPStatus: ptr(int64(200)), Streamed: true, OutputChars: int64(4 * g.o.Tokens),
+		HTTPStatus: ptr(int64(200)), StampSource: collect.StampUser, Streamed: true, OutputChars: int64(4 * g.o.Tokens),
 		Preview: strings.Repeat("tok ", min(g.o.Tokens, 50)), Chunks: chunks, Report: g.report(t, info, c, prefill, decode),
 	}
 	if info.Driver == "inproc" {
 		r.HTTPStatus = nil
+	}
+	if c.CaseID%2 == 0 { // the tokenizer is at hand
+		r.Recount = &collect.Recount{Tokens: int64(g.o.Tokens), First: 1}
 	}
 }
 

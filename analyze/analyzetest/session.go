@@ -165,7 +165,20 @@ func (g *generator) target(t int, info *collect.TargetInfo, caseID int64) int64 
 			}
 		}
 	}
+	g.put(g.readings())
 	return caseID
+}
+
+// readings are some of a sensor's: a counter's averages, and one of an instant.
+func (g *generator) readings() *collect.Samples {
+	s := &collect.Samples{Segment: 1}
+	for i := range int64(3) {
+		from := g.now + i*1000*millisecond
+		s.Samples = append(s.Samples, collect.Sample{Node: g.o.Host, Source: "synthetic", Scope: "gpu", Metric: "power", Unit: "W",
+			StartNS: &from, EndNS: from + 1000*millisecond, Value: 20 + float64(i)})
+	}
+	s.Samples[2].StartNS, s.Samples[2].Scope = nil, "system"
+	return s
 }
 
 func targetInfo(t int) *collect.TargetInfo {

@@ -63,8 +63,8 @@ func TestSessionsHoldAllKindsOfRows(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"ok", "failed", "invalid", "none", "partial", "exact", "unknown", "server", "engine", "client", "estimate",
-		"cache_hit_in_cold", "short_output", "hidden_output", "not_streamed", "implausible", "prompt_mismatch", "model_mismatch"} {
+	for _, want := range []string{"ok", "failed", "invalid", "none", "partial", "exact", "unknown", "server", "engine", "client", "tokenizer", "estimate",
+		"cache_hit_in_cold", "short_output", "hidden_output", "not_streamed", "implausible", "prompt_mismatch", "model_mismatch", "count_mismatch", "throttled"} {
 		if !seen[want] {
 			t.Errorf("no row is %s", want)
 		}

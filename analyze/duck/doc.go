@@ -18,7 +18,8 @@
 // checked (gate.go): one statement, a SELECT or an EXPLAIN of one, and no
 // table function but those known to only read. The gate and the lock are two
 // fences: the lock alone would let COPY write below the roots, the gate alone
-// would rest on a list. Summaries reads the view summary into analyze.Summary.
+// would rest on a list. Summaries and Asiai read the views summary and asiai
+// into analyze's types.
 //
 // A statement that fails on what may be a damaged file asks Options.Mend for a
 // new one and runs again (query.go). Temporary files are in a folder that the

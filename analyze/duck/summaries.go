@@ -38,7 +38,7 @@ func (db *DB) Summaries(ctx context.Context, f SummaryFilter) ([]analyze.Summary
 		return nil, err
 	}
 	defer rows.Close()
-	names := rows.Names()
+	names := columnsByName(rows.Names())
 	for row, err := range rows.All() {
 		if err != nil {
 			return nil, err
@@ -119,11 +119,8 @@ type group struct {
 }
 
 // newSummary reads a row of the view by its column names.
-func newSummary(names []string, row []any) analyze.Summary {
-	r := record{names: make(map[string]int, len(names)), row: row}
-	for i, name := range names {
-		r.names[name] = i
-	}
+func newSummary(names map[string]int, row []any) analyze.Summary {
+	r := record{names: names, row: row}
 	s := analyze.Summary{
 		SessionID: r.at("session_id").text(), Host: r.at("host").text(), Date: r.at("date").text(),
 		Engine: r.at("engine").text(), EngineVersion: r.at("engine_version").text(),
@@ -153,6 +150,15 @@ type record struct {
 	names map[string]int
 	row   []any
 	next  int
+}
+
+// columnsByName says where each column is.
+func columnsByName(names []string) map[string]int {
+	at := make(map[string]int, len(names))
+	for i, name := range names {
+		at[name] = i
+	}
+	return at
 }
 
 func (r *record) at(name string) *record {

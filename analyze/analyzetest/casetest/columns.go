@@ -28,7 +28,8 @@ func (r *recorded) take(rec collect.Record) {
 // columns are those that the cases name: of the first request, and of the
 // batch.
 func (r *recorded) columns() map[string]any {
-	batch, rows := analyze.Derive(analyze.Context{Target: r.target, Case: r.cs}, r.batch, nil)
+	ctx := analyze.Context{Target: r.target, Case: r.cs}
+	batch, rows := analyze.Derive(ctx, r.batch, nil)
 	cols := requestColumns(rows[0])
 	// The records keep 200 code points of a text; its whole length is known.
 	if n := r.batch.Requests[0].OutputChars; n > 200 {
@@ -43,6 +44,10 @@ func (r *recorded) columns() map[string]any {
 	cols["j_per_output_token"] = value(batch.JPerOutputToken)
 	cols["j_per_total_token"] = value(batch.JPerTotalToken)
 	cols["prefill_j_per_prompt_token"] = value(batch.PrefillJPerPromptToken)
+	cols["power_samples"] = nil
+	if e := analyze.ExoEnergy(ctx, r.batch); e != nil {
+		cols["power_samples"] = count(e.Samples)
+	}
 	return cols
 }
 

@@ -13,12 +13,14 @@ select r.session_id, r.host, r.date,
        -- session
        s.started_at, s.ended_at, s.status as session_status, s.hw_chip, s.hw_model, s.cpu_cores, s.gpu_cores,
        s.ram_bytes, s.os_name, s.os_version, s.power_mode, s.on_battery, s.profile, s.label, s.tags, s.note,
+       s.client_calibration_json,
        -- target
        t.target_id, t.engine, t.engine_version, t.driver, t.endpoint, t.model_id, t.model_format, t.model_quantization,
        t.placement_sharding, t.placement_instance_meta, t.placement_nodes, t.instance_id,
+       t.context_tokens, t.model_size_bytes, t.model_gpu_bytes, t.max_streams, t.power_watts, t.power_scope,
        -- case
        c.case_id, c.pp, c.tg, c.template_head_tokens, c.concurrency, c.cache_mode, c.cold_method, c.eos_ban,
-       c.prompt_kind, c.prompt_source, c.streaming,
+       c.prompt_kind, c.prompt_source, c.prompt_hash, c.streaming,
        -- batch
        b.batch_id, b.repeat_index, b.client_cpu_pct, b.speed_limit_pct, b.throttled, b.flags as batch_flags,
        -- request
@@ -29,7 +31,7 @@ select r.session_id, r.host, r.date,
        r.generation_duration_ms, r.load_duration_ms, r.prompt_tps, r.prompt_tps_source, r.generation_tps,
        r.generation_tps_source, r.generation_tps_client, r.generation_tps_server, r.decode_tps, r.tok_per_sec,
        r.elapsed_s, r.itl_p50_ms, r.itl_p99_ms, r.itl_max_ms, r.chunks, r.peak_memory_bytes, r.finish_reason,
-       r.output_text_preview, r.server_json
+       r.output_text_preview, r.server_json, r.stamp_source
 from requests r
 join batches b on b.host = r.host and b.date = r.date and b.session_id = r.session_id and b.batch_id = r.batch_id
 join cases c on c.host = b.host and c.date = b.date and c.session_id = b.session_id and c.case_id = b.case_id
