@@ -1,9 +1,9 @@
 // Package host says what the machine is that measures.
 //
-// Describe and BootID are all of it. What each system tells is in apple.go
-// and procfs.go, which take it as text and so are tested everywhere;
-// host_darwin.go and host_linux.go fetch that text. What is not known stays
-// empty or nil: nothing here fails.
+// Describe and BootID say what it is, Heat whether it is slowed, KeepAwake
+// keeps it from sleeping. What each system tells is in apple.go, procfs.go and
+// heat.go, which take it as text and so are tested everywhere; host_darwin.go
+// and host_linux.go fetch that text. What is not known stays empty or nil.
 package host
 
 import (
@@ -35,6 +35,12 @@ func Describe(ctx context.Context) collect.Host {
 // BootID names this boot of the machine: a process id means something beside
 // it alone. Empty where it is not known.
 func BootID() string { return bootID() }
+
+// Heat returns what asks this machine how far it is slowed by heat or a power
+// limit. An answer takes some milliseconds, a second at most, and nil in it is
+// unknown; it is about the time since the answer before. Not to be called from
+// two goroutines at once.
+func Heat(ctx context.Context) func() collect.Heat { return heat(ctx) }
 
 // hostname is the machine's own name, without the domain that a network gives.
 func hostname() string {
