@@ -67,21 +67,21 @@ func (r *Report) count(rec collect.Record) {
 // while it works.
 func (s *Store) Check(ctx context.Context) (Report, error) {
 	var r Report
-	err := s.survey(ctx, &r, func(_ uuid.UUID, rec collect.Record) error { return nil })
+	_, err := s.survey(ctx, &r, func(_ uuid.UUID, rec collect.Record) error { return nil })
 	return r, err
 }
 
 // survey reads all that can be read of the store, session by session, and
-// reports on it.
-func (s *Store) survey(ctx context.Context, r *Report, take func(uuid.UUID, collect.Record) error) error {
+// reports on it. The calibrations are handed out at the end.
+func (s *Store) survey(ctx context.Context, r *Report, take func(uuid.UUID, collect.Record) error) ([]calibrationValue, error) {
 	f, err := s.lock(ctx, os.O_RDONLY)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r.Bytes = info.Size()
 	p, err := s.pages(f)
@@ -99,15 +99,17 @@ func (s *Store) survey(ctx context.Context, r *Report, take func(uuid.UUID, coll
 		}
 		if r.OK() {
 			v.pages = p
-			return v.tree(ctx, p)
+			err := v.tree(ctx, p)
+			return v.calibrations, err
 		}
 	} else if !errors.Is(err, ErrDamaged) {
-		return err
+		return nil, err
 	} else {
 		r.problem(err)
 	}
 	// The tree cannot be trusted: take every page for itself.
-	return v.scan(ctx, boltpage.Salvage(f, info.Size()))
+	err = v.scan(ctx, boltpage.Salvage(f, info.Size()))
+	return v.calibrations, err
 }
 
 // checkBolt has bbolt check what it alone knows. It has no guard against
@@ -140,6 +142,8 @@ type surveyor struct {
 	pages  *boltpage.File // nil: summaries cannot be trusted
 	a      *assembler
 	err    error // take's
+
+	calibrations []calibrationValue
 }
 
 // tree reads a sound file.
@@ -148,6 +152,7 @@ func (v *surveyor) tree(ctx context.Context, p *boltpage.File) error {
 	if err != nil {
 		return v.store.pageError(err)
 	}
+	v.meta(p)
 	known := map[uuid.UUID]bool{}
 	if err := v.values(ctx, records.From(nil), known); err != nil {
 		return err
@@ -176,6 +181,12 @@ type found struct {
 func (v *surveyor) scan(ctx context.Context, p *boltpage.File) error {
 	var all []found
 	p.Scan(func(e boltpage.Entry) {
+		if isCalibration(e.Key) {
+			if c, err := v.store.codec.calibration(e.Key, e.Value); err == nil {
+				v.calibrations = append(v.calibrations, c)
+			}
+			return
+		}
 		if len(e.Key) != len(recordKey{}) {
 			return
 		}

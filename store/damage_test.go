@@ -46,6 +46,9 @@ func small(t *testing.T) (file []byte, ids []string, want map[string][]collect.R
 			want[id] = append(want[id], recs...)
 		}
 	}
+	if err := s.PutCalibration(t.Context(), "host", `{"levels":[]}`); err != nil {
+		t.Fatal(err)
+	}
 	file, err := os.ReadFile(s.Path())
 	if err != nil {
 		t.Fatal(err)

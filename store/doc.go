@@ -15,16 +15,18 @@
 // them. Who finds the file held waits two seconds, then gets [ErrLocked].
 //
 // Where each part lives: operations in store.go (Put), read.go (Records),
-// sessions.go (Sessions, Find), maintain.go (Delete, Compact), check.go and
-// repair.go; locks and the way into the file in open.go, a new file in create.go;
-// values in value.go, their contents in wire.go, codec.go and chunks.go; values
-// out of records in append.go, records out of values in assemble.go. Reads go through internal/boltpage, which trusts no number of
+// sessions.go (Sessions, Find), calibration.go, maintain.go (Delete, Compact),
+// check.go and repair.go; locks and the way into the file in open.go, a new
+// file in create.go; values in value.go, their contents in wire.go, codec.go
+// and chunks.go; values out of records in append.go, records out of values in
+// assemble.go. Reads go through internal/boltpage, which trusts no number of
 // the file; writes are bbolt's.
 //
 // # Format 1
 //
 //	bucket meta
 //	    "format"                    → format value: version, creator
+//	    "calibration/" host         → calibration value: the newest of the host
 //	bucket records
 //	    session 16 B | seq 8 B      → value of a record
 //	    session 16 B | seq+1 8 B    → …
@@ -54,6 +56,7 @@
 //	   9  samples     CBOR map, see samples.go
 //	  16  summary     CBOR map; counts, written again with each record
 //	  17  format      CBOR map
+//	  18  calibration CBOR map; the result in JSON
 //
 // A batch and all its values are written in one transaction, which also writes
 // the summary.
@@ -79,6 +82,7 @@
 //     each behind its request.
 //  7. Each session has a summary and each summary a session, and it says what
 //     is counted from the records.
+//  8. Each calibration says the host of its key.
 //
 // # What can go wrong
 //

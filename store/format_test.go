@@ -97,6 +97,9 @@ func sealed(t *testing.T, s *Store) string {
 func TestGolden(t *testing.T) {
 	s := temp(t)
 	put(t, s, goldenID, goldenRecords()...)
+	if err := s.PutCalibration(t.Context(), "h", `{"levels":[]}`); err != nil {
+		t.Fatal(err)
+	}
 	got := sealed(t, s)
 	path := filepath.Join("testdata", "format1.txt")
 	if *update {
@@ -114,6 +117,9 @@ func TestGolden(t *testing.T) {
 	s = fromText(t, string(want))
 	if recs := read(t, s, goldenID); !reflect.DeepEqual(recs, goldenRecords()) {
 		t.Errorf("the golden store reads differently: %+v", recs)
+	}
+	if c, err := s.Calibration(t.Context(), "h"); c != `{"levels":[]}` || err != nil {
+		t.Errorf("the golden store's calibration is %q, %v", c, err)
 	}
 	clean(t, s)
 }

@@ -18,7 +18,7 @@ import (
 const repairChunks = 100_000
 
 // RepairTo copies every record that can be read into a new store at path,
-// which must not exist, and reports as Check does. Where the pages
+// which must not exist, and the calibrations, and reports as Check does. Where the pages
 // themselves are damaged, sessions that were deleted lately may come back.
 // A session whose own record is lost gets one with its id, its start (which
 // the id tells) and a note.
@@ -28,10 +28,19 @@ func (s *Store) RepairTo(ctx context.Context, path string) (Report, error) {
 		return r, fmt.Errorf("cannot repair store %s to %s, which is there already: name a new file", s.path, path)
 	}
 	w := &repairer{ctx: ctx, to: Open(path, s.opts)}
-	if err := s.survey(ctx, &r, w.take); err != nil {
+	calibrations, err := s.survey(ctx, &r, w.take)
+	if err != nil {
 		return r, err
 	}
-	return r, w.flush()
+	if err := w.flush(); err != nil {
+		return r, err
+	}
+	for _, c := range calibrations {
+		if err := w.to.PutCalibration(ctx, c.Host, c.Result); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
 }
 
 // repairer gathers records of one session and stores them together.

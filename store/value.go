@@ -14,22 +14,23 @@ import (
 type kind byte
 
 const (
-	kindSession kind = 1
-	kindSegment kind = 2
-	kindTarget  kind = 3
-	kindCase    kind = 4
-	kindBatch   kind = 5 // its requests follow it
-	kindRequest kind = 6 // its chunks follow it, if it has any
-	kindChunks  kind = 7
-	kindEnd     kind = 8
-	kindSamples kind = 9
-	kindSummary kind = 16
-	kindFormat  kind = 17
+	kindSession     kind = 1
+	kindSegment     kind = 2
+	kindTarget      kind = 3
+	kindCase        kind = 4
+	kindBatch       kind = 5 // its requests follow it
+	kindRequest     kind = 6 // its chunks follow it, if it has any
+	kindChunks      kind = 7
+	kindEnd         kind = 8
+	kindSamples     kind = 9
+	kindSummary     kind = 16
+	kindFormat      kind = 17
+	kindCalibration kind = 18
 )
 
 // known reports whether this program knows the kind, in some version.
 func (k kind) known() bool {
-	return kindSession <= k && k <= kindSamples || k == kindSummary || k == kindFormat
+	return kindSession <= k && k <= kindSamples || kindSummary <= k && k <= kindCalibration
 }
 
 // valueVersion is the version of every kind. It goes up when an old program
