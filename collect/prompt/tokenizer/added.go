@@ -1,14 +1,22 @@
 package tokenizer
 
-// trie holds added tokens by their bytes. The zero trie holds none.
+// addedTokens finds added tokens in a text. The zero value holds none.
+type addedTokens struct {
+	begins [256]bool // the bytes that some token begins with: few do
+	trie   trie
+}
+
+// trie holds strings by their bytes.
 type trie struct {
 	next map[byte]*trie
 	id   int32
 	leaf bool
 }
 
-func (t *trie) add(s string, id int32) {
-	n := t
+// add adds a token that is not empty.
+func (t *addedTokens) add(s string, id int32) {
+	t.begins[s[0]] = true
+	n := &t.trie
 	for i := range len(s) {
 		m := n.next[s[i]]
 		if m == nil {
@@ -25,10 +33,14 @@ func (t *trie) add(s string, id int32) {
 
 // split calls token for each added token in s, the leftmost first and of those
 // that begin at one place the longest, and text for what lies between.
-func (t *trie) split(s string, text func(string), token func(id int32)) {
+func (t *addedTokens) split(s string, text func(string), token func(id int32)) {
 	last := 0
-	for i := 0; i < len(s) && len(t.next) > 0; {
-		n, id := t.longest(s[i:])
+	for i := 0; i < len(s); {
+		if !t.begins[s[i]] {
+			i++
+			continue
+		}
+		n, id := t.trie.longest(s[i:])
 		if n == 0 {
 			i++
 			continue

@@ -65,7 +65,7 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-func readSamples(t *testing.T, path string) (all []sample) {
+func readSamples(t testing.TB, path string) (all []sample) {
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +106,7 @@ func compare(t *testing.T, tok *Tokenizer, samples []sample) {
 }
 
 // vocabularyOf turns a tokenizer.json into what a GGUF file of it holds.
-func vocabularyOf(t *testing.T, data []byte, pre string) Vocabulary {
+func vocabularyOf(t testing.TB, data []byte, pre string) Vocabulary {
 	var f struct {
 		Added []addedToken `json:"added_tokens"`
 		Model struct {

@@ -70,8 +70,11 @@ func Parse(tokenizerJSON []byte) (*Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := t.addTokens(f.added); err != nil {
+		return nil, err
+	}
 	m.finish(byteLevel)
-	return t, t.addTokens(f.added)
+	return t, nil
 }
 
 // read reads the whole file, the vocabulary and the merges into m.
@@ -236,7 +239,9 @@ func (t *Tokenizer) addTokens(added []addedToken) error {
 			for _, f := range t.normalize {
 				content = f(content)
 			}
-			t.normalized.add(content, a.ID)
+			if content != "" {
+				t.normalized.add(content, a.ID)
+			}
 		default:
 			t.raw.add(a.Content, a.ID)
 		}

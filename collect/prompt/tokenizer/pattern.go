@@ -35,7 +35,8 @@ func pattern(expr string) (*regexp2.Regexp, error) {
 	}
 	re.MatchTimeout = time.Second
 	for _, atom := range []string{" ", "\n", "\t\n", "a", "A", "0", "-", "中", "aA", "- "} {
-		run := []rune(strings.Repeat(atom, 20_000))
+		// The end holds what a pattern may need, or no match would be tried.
+		run := []rune(strings.Repeat(atom, 20_000) + "\x00 a\n0B-中")
 		err := re.FindRunesMatches(run, 0, func(regexp2.MatchView) bool { return true })
 		if err != nil {
 			return nil, unsupported("the pattern %q, which is slow on a run of %q", expr, atom)

@@ -23,8 +23,8 @@ func unsupported(format string, args ...any) error {
 
 // Tokenizer encodes text. Make one with Parse or FromVocabulary.
 type Tokenizer struct {
-	raw        *trie // added tokens as they stand in the text
-	normalized *trie // added tokens as they stand in normalized text
+	raw        addedTokens // as they stand in the text
+	normalized addedTokens // as they stand in normalized text
 	normalize  []func(string) string
 	split      []splitter
 	model      *bpe
@@ -32,7 +32,7 @@ type Tokenizer struct {
 }
 
 func newTokenizer(m *bpe) *Tokenizer {
-	t := &Tokenizer{raw: new(trie), normalized: new(trie), model: m}
+	t := &Tokenizer{model: m}
 	t.runs.New = func() any {
 		return &run{words: make(map[string]span)}
 	}
