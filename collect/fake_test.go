@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tokwatt/power"
@@ -28,6 +29,7 @@ type fakeDriver struct {
 	sent   []int64 // when each call was written
 	opened []string
 	closed int
+	flying atomic.Int64 // requests under way
 }
 
 // fakeAnswer overrides what a call gets.
@@ -37,6 +39,10 @@ type fakeAnswer struct {
 	hang   bool          // after the tokens, until the context ends
 	late   bool          // an hour of prefill
 	linger time.Duration // from the end of the answer to that of the transfer
+	lead   []ChunkKind   // one each minute before the output
+	silent bool          // no output at all
+	hidden int64         // of each token
+	report *Report       // instead of the usual one
 }
 
 func (d *fakeDriver) Targets(_ context.Context, spec Spec) iter.Seq2[Target, error] {
@@ -96,7 +102,7 @@ func (e *fakeEngine) Open(ctx context.Context, c Call) (Stream, error) {
 	if e.answer != nil {
 		a = e.answer(n, c)
 	}
-	if a.tokens == 0 {
+	if a.tokens == 0 && !a.silent {
 		a.tokens = c.MaxTokens
 	}
 	return &fakeStream{e, ctx, n, a}, nil
@@ -116,6 +122,17 @@ func (s *fakeStream) Arrivals() iter.Seq2[Arrival, error] {
 		s.e.mu.Lock()
 		s.e.sent[s.n-1] = s.e.clock.Now()
 		s.e.mu.Unlock()
+		s.e.flying.Add(1)
+		defer s.e.flying.Add(-1)
+		for _, kind := range s.a.lead {
+			if sleep(s.ctx, time.Minute); s.ctx.Err() != nil {
+				yield(Arrival{}, s.ctx.Err())
+				return
+			}
+			if !yield(Arrival{Chunk: Chunk{T: s.e.clock.Now(), Bytes: 1, Kind: kind}}, nil) {
+				return
+			}
+		}
 		wait := s.e.prefill
 		if s.a.late {
 			wait = time.Hour
@@ -127,7 +144,7 @@ func (s *fakeStream) Arrivals() iter.Seq2[Arrival, error] {
 			}
 			wait = s.e.step
 			c := Chunk{T: s.e.clock.Now(), Bytes: 10, Tokens: 1, Kind: KindContent}
-			if !yield(Arrival{Chunk: c, Text: "tok "}, nil) {
+			if !yield(Arrival{Chunk: c, Text: "tok ", Hidden: s.a.hidden}, nil) {
 				return
 			}
 		}
@@ -137,6 +154,9 @@ func (s *fakeStream) Arrivals() iter.Seq2[Arrival, error] {
 			return
 		}
 		report := Report{CompletionTokens: &s.a.tokens, FinishReason: "length"}
+		if s.a.report != nil {
+			report = *s.a.report
+		}
 		end := s.e.clock.Now()
 		sleep(s.ctx, s.a.linger)
 		if yield(Arrival{Chunk: Chunk{T: end, Kind: KindReport}, Report: &report}, nil) && s.a.err != nil {

@@ -1,7 +1,9 @@
 package collect
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 )
@@ -23,11 +25,11 @@ func (t *targetRun) measure(ctx context.Context) error {
 		return err
 	}
 	err := t.batches(ctx, sensors, lost)
-	sensors.stop()
-	if flushed := t.flush(sensors); flushed != nil {
-		return flushed
+	if err != nil && !errors.Is(err, errDead) {
+		return err
 	}
-	return err
+	sensors.stop()
+	return cmp.Or(t.flush(sensors), err)
 }
 
 func (t *targetRun) warmUp(ctx context.Context, sensors *sampler) error {

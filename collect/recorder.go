@@ -167,7 +167,7 @@ func (r *recorder) add(a Arrival) {
 		req.Chunks = append(req.Chunks, c)
 	}
 	if a.Kind.Output() {
-		r.said.add(a.Text)
+		r.said.add(a.Text, a.Hidden > 0)
 	}
 	req.OutputChars += a.Hidden
 	if a.Text == "" {

@@ -5,23 +5,27 @@ import "strings"
 // spoken is the text of an answer, chunk by chunk. Only strings that the
 // stream has made already are kept, so that it costs next to nothing while
 // the answer is timed; a nil one keeps nothing.
-type spoken struct{ chunks []string }
-
-func newSpoken(tokens int64) *spoken {
-	return &spoken{make([]string, 0, expected(tokens))}
+type spoken struct {
+	chunks []string
+	partly bool // some of it is not here
 }
 
-// add keeps the text of one output chunk, empty where all of it was hidden.
-func (s *spoken) add(text string) {
+func newSpoken(tokens int64) *spoken {
+	return &spoken{chunks: make([]string, 0, expected(tokens))}
+}
+
+// add keeps the text of one output chunk, some of which may be hidden.
+func (s *spoken) add(text string, hidden bool) {
 	if s != nil {
 		s.chunks = append(s.chunks, text)
+		s.partly = s.partly || hidden
 	}
 }
 
-// recount counts the text with the model's own tokenizer; nil where there is
-// none, or no text. It takes its time, so it is called when the batch is over.
+// recount counts the text with the model's own tokenizer; nil where the
+// text is not all there, or there is none. It takes its time, so it is called when the batch is over.
 func (s *spoken) recount(counter TextCounter) *Recount {
-	if s == nil {
+	if s == nil || s.partly {
 		return nil
 	}
 	text := strings.Join(s.chunks, "")

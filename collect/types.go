@@ -153,13 +153,13 @@ type Request struct {
 	OutputChars     int64
 	Preview         string // first 200 code points of the visible text
 	Chunks          []Chunk
-	Recount         *Recount // nil where the model's tokenizer is not at hand
+	Recount         *Recount // nil where the model's tokenizer or some of the text is not at hand
 	Report          Report
 }
 
 // Recount is the output counted with the model's own tokenizer, after the fact.
 type Recount struct {
-	Tokens int64 // of the whole output, hidden parts left out
+	Tokens int64 // of the whole output
 	First  int64 // of the first output chunk alone
 }
 
