@@ -73,9 +73,11 @@ def pipelines():
 
     # As Gemma, but <0xE4> and <0xE5> are not there, so that some characters are unknown.
     tokens = ["<unk>", *(f"<0x{b:02X}>" for b in range(256) if b not in (0xE4, 0xE5))]
-    for name, fuse in ("gemma", True), ("unfused", False):
+    replace = normalizers.Replace(" ", "▁")
+    prepend = normalizers.Sequence([normalizers.Prepend("▁"), replace])
+    for name, fuse, normalizer in ("gemma", True, replace), ("unfused", False, replace), ("llama2", True, prepend):
         gemma = trained(
-            pre_tokenizers.Split(" ", "merged_with_previous"), normalizers.Replace(" ", "▁"), first=tokens, size=500,
+            pre_tokenizers.Split(" ", "merged_with_previous"), normalizer, first=tokens, size=500,
             unk_token="<unk>", fuse_unk=fuse, byte_fallback=fuse,
         )
         config = json.loads(gemma.to_str())

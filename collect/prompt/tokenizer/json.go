@@ -94,7 +94,7 @@ func (s *scanner) text() ([]byte, error) {
 	}
 	var unquoted string
 	if err := json.Unmarshal(quoted, &unquoted); err != nil {
-		return nil, err
+		return nil, errJSON
 	}
 	return []byte(unquoted), nil
 }

@@ -13,6 +13,15 @@ func replace(from, to string) func(string) string {
 	return func(s string) string { return strings.ReplaceAll(s, from, to) }
 }
 
+func prepend(what string) func(string) string {
+	return func(s string) string {
+		if s == "" {
+			return ""
+		}
+		return what + s
+	}
+}
+
 // nfc is NFC by Unicode 9's tables, which the reference library has. For text
 // that is not in NFC yet it composes by itself: norm.NFC knows later marks,
 // which to Unicode 9 are letters like others, puts a U+034F after each thirty

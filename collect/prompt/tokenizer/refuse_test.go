@@ -27,7 +27,7 @@ func TestRefusals(t *testing.T) {
 		{`"continuing_subword_prefix":""`, `"continuing_subword_prefix":"##"`, `continuing_subword_prefix`},
 		{`"unk_token":null`, `"unk_token":null,"end_of_word_suffix":"</w>"`, `end_of_word_suffix`},
 		{`"NFC"`, `"NFKC"`, `normalizer "NFKC"`},
-		{`"NFC"`, `"Prepend"`, `normalizer "Prepend"`},
+		{`"NFC"`, `"Lowercase"`, `normalizer "Lowercase"`},
 		{`{"type":"NFC"}`, `{"type":"Replace","pattern":{"Regex":"a"},"content":"b"}`, `Replace`},
 		{`"lstrip":false`, `"lstrip":true`, `"<s>"`},
 		{`"rstrip":false`, `"rstrip":true`, `"<s>"`},
