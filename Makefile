@@ -9,10 +9,10 @@ PYTHON = "$$(scripts/python.sh "$(CACHE)")"
 # SIZE=ci takes minutes in all; SIZE=full takes as long as it takes.
 SIZE ?= full
 
-.PHONY: help build tidy lint cross test nocgo race python models kill stats parity oracle demo e2e bench clean
+.PHONY: help build tidy lint cross test nocgo race python models kill stats parity oracle exo-parity demo e2e bench clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "%-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## the binary, as .cache/tokwatt
 	$(GO) build -o $(CACHE)/tokwatt ./cmd/tokwatt
@@ -58,6 +58,9 @@ parity: ## the embedded engine's logits against mlx_lm's
 
 oracle: ## token ids against the reference library's, of all families of models or of FAMILY=qwen3
 	scripts/oracle/run.sh $(PYTHON) $(CACHE) $(FAMILY)
+
+exo-parity: build ## exo-bench (EXO_SOURCE=its checkout) and tokwatt on one sweep: their results files agree
+	$(PYTHON) scripts/exo_parity.py --tokwatt $(CACHE)/tokwatt --work $(CACHE)/exo-parity $(if $(filter full,$(SIZE)),--full)
 
 demo: build ## tokwatt demo in an empty folder: its time and what it leaves
 	scripts/demo.sh $(CACHE)/tokwatt
