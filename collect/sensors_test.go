@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,15 +16,15 @@ import (
 // fakeSource reads one value; read overrides it.
 type fakeSource struct {
 	name  string
-	reads int
+	count atomic.Int64
 	read  func(ctx context.Context, n int) ([]power.Sample, error)
 }
 
 func (s *fakeSource) Name() string { return s.name }
 func (s *fakeSource) Read(ctx context.Context) ([]power.Sample, error) {
-	s.reads++
-	return s.read(ctx, s.reads)
+	return s.read(ctx, int(s.count.Add(1)))
 }
+func (s *fakeSource) reads() int { return int(s.count.Load()) }
 
 func watts(v float64) []power.Sample {
 	return []power.Sample{{Node: "n", Scope: power.ScopeSystem, Metric: "power", Unit: "W", End: time.Now(), Value: v}}
@@ -78,8 +79,8 @@ func TestSensorsCoverTheTarget(t *testing.T) {
 				last = b.EndNS
 			}
 		}
-		if len(got) != 2*src.reads || records != 3 && records != 4 || len(warnings) != 0 {
-			t.Fatalf("%d samples of %d readings in %d records, warnings %q", len(got), src.reads, records, warnings)
+		if len(got) != 2*src.reads() || records != 3 && records != 4 || len(warnings) != 0 {
+			t.Fatalf("%d samples of %d readings in %d records, warnings %q", len(got), src.reads(), records, warnings)
 		}
 		for i := 0; i < len(got); i += 2 {
 			w, c := got[i], got[i+1]
@@ -120,8 +121,8 @@ func TestSensorsInTrouble(t *testing.T) {
 				t.Errorf("sample %+v", s)
 			}
 		}
-		if len(got) < odd.reads/4 || len(warnings) != 2 || !strings.Contains(strings.Join(warnings, " "), "sensors of bad: no access") {
-			t.Errorf("%d samples of %d readings, warnings %q", len(got), odd.reads, warnings)
+		if len(got) < odd.reads()/4 || len(warnings) != 2 || !strings.Contains(strings.Join(warnings, " "), "sensors of bad: no access") {
+			t.Errorf("%d samples of %d readings, warnings %q", len(got), odd.reads(), warnings)
 		}
 	})
 }
@@ -131,13 +132,13 @@ func TestSensorsMayBeOff(t *testing.T) {
 		src := &fakeSource{name: "fake", read: func(context.Context, int) ([]power.Sample, error) { return watts(1), nil }}
 		r := fakeRunner()
 		r.NoSensors = true
-		if recs, _ := sensed(t, r, src); src.reads != 0 || len(recs) != 8 {
-			t.Errorf("%d readings, %d records", src.reads, len(recs))
+		if recs, _ := sensed(t, r, src); src.reads() != 0 || len(recs) != 8 {
+			t.Errorf("%d readings, %d records", src.reads(), len(recs))
 		}
 		r = fakeRunner()
 		r.SampleEvery = 5 * time.Second
-		if sensed(t, r, src); src.reads < 6 || src.reads > 9 {
-			t.Errorf("%d readings of 33 s, one each 5 s", src.reads)
+		if sensed(t, r, src); src.reads() < 6 || src.reads() > 9 {
+			t.Errorf("%d readings of 33 s, one each 5 s", src.reads())
 		}
 	})
 }
@@ -150,7 +151,7 @@ func TestSensorsEndWithTheRun(t *testing.T) {
 		d.sources = []power.Source{src}
 		job := Job{Driver: d, Spec: Spec{PP: []int64{1}, TG: []int64{2}, Repeat: 100}}
 		for range fakeRunner().Run(t.Context(), job) {
-			if src.reads > 3 {
+			if src.reads() > 3 {
 				break
 			}
 		}
@@ -159,10 +160,10 @@ func TestSensorsEndWithTheRun(t *testing.T) {
 		for range fakeRunner().Run(ctx, job) {
 		}
 		synctest.Wait()
-		before := src.reads
+		before := src.reads()
 		time.Sleep(time.Minute)
-		if src.reads != before {
-			t.Errorf("%d readings after the end", src.reads-before)
+		if src.reads() != before {
+			t.Errorf("%d readings after the end", src.reads()-before)
 		}
 	})
 }
