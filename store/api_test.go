@@ -58,10 +58,13 @@ func TestSessionInfo(t *testing.T) {
 	s, id := temp(t), newID(t)
 	start := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	first := &collect.Segment{Segment: 1, StartedAt: start, PID: 1, PlannedBatches: 5}
-	second := &collect.Segment{Segment: 2, StartedAt: start.Add(time.Hour), PID: 2, PlannedBatches: 3}
+	second := &collect.Segment{Segment: 2, StartedAt: start.Add(3 * time.Hour), PID: 2, PlannedBatches: 3}
 	failed := typicalBatch(2, 3, 4)
 	failed.Requests[1].Failure = &collect.Failure{Kind: collect.ErrReset}
 	end := &collect.End{At: start.Add(2 * time.Hour), Status: collect.StatusComplete}
+	late := &collect.End{At: start.Add(4 * time.Hour), Status: collect.StatusComplete}
+	again := typicalBatch(3, 1, 4)
+	again.Segment = 2
 	steps := []struct {
 		rec  collect.Record
 		want func(*SessionInfo)
@@ -75,7 +78,15 @@ func TestSessionInfo(t *testing.T) {
 			i.Batches, i.Requests, i.Failed, i.LastActivity = 2, 5, 1, start.Add(8*time.Second)
 		}},
 		{end, func(i *SessionInfo) { i.End, i.LastActivity = end, end.At }},
-		{second, func(i *SessionInfo) { i.Segment, i.Segments, i.Planned, i.End = second, 2, 5, nil }},
+		{second, func(i *SessionInfo) {
+			i.Segment, i.Segments, i.Planned, i.End, i.LastActivity = second, 2, 5, nil, second.StartedAt
+		}},
+		{again, func(i *SessionInfo) {
+			i.Batches, i.Requests, i.LastActivity = 3, 6, second.StartedAt.Add(time.Duration(again.EndNS))
+		}},
+		{&collect.Samples{Segment: 2, Samples: []collect.Sample{{Node: "n", EndNS: 1, Value: 2}}}, func(i *SessionInfo) {}},
+		{end, func(i *SessionInfo) { i.End = end }},
+		{late, func(i *SessionInfo) { i.End, i.LastActivity = late, late.At }},
 	}
 	want := SessionInfo{ID: id, Session: steps[0].rec.(*collect.Session)}
 	for n, step := range steps {
