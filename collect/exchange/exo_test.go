@@ -139,7 +139,7 @@ func (full) Write([]byte) (int, error) { return 0, errFull }
 // TestNodes: names are turned back into ids where they tell nodes apart.
 func TestNodes(t *testing.T) {
 	target := func(id int64, sharding, cluster string) *collect.TargetInfo {
-		return &collect.TargetInfo{TargetID: id, ModelID: "m", Sharding: sharding, Cluster: cluster}
+		return &collect.TargetInfo{TargetID: id, Driver: "exo", ModelID: "m", Sharding: sharding, Cluster: cluster, LoadS: ptr(2.0)}
 	}
 	read := func(node string, v float64) *collect.Samples {
 		return &collect.Samples{Samples: []collect.Sample{sample(node, "power", "W", v)}}
@@ -147,7 +147,7 @@ func TestNodes(t *testing.T) {
 	cluster := `{"nodeIdentities":{"id1":{"friendlyName":"a"},"id2":{"friendlyName":"twin"},"id3":{"friendlyName":"twin"},"id4":{}}}`
 	after := `{"nodeIdentities":{"id9":{"friendlyName":"a"}}}`
 	out := write(t, []collect.Record{
-		target(1, "Tensor", cluster), read("a", 1), read("id2", 2), read("id3", 3), read("id4", 4),
+		target(1, "Tensor", cluster), read("a", 1), read("twin", 2), read("twin (2)", 3), read("id4", 4),
 		target(2, "Pipeline", ""), read("a", 5), read("a", 6), // a later placement takes over
 		&collect.Segment{Segment: 2},
 		target(3, "Tensor", ""), read("a", 9),
@@ -155,7 +155,7 @@ func TestNodes(t *testing.T) {
 		&collect.Batch{CaseID: 1, Warmup: true}, read("a", 5), read("a", 6), // a resumed run is back at the second
 		target(2, "Pipeline", ""), read("a", 10), // and so is another
 		target(4, "Pipeline", after), read("a", 7), // exo has been started again
-		target(5, "reused", after), read("a", 8),
+		&collect.TargetInfo{TargetID: 5, Driver: "exo", ModelID: "m", Sharding: "Pipeline"}, read("a", 8), // no load time: reused
 		&collect.Samples{Samples: []collect.Sample{{Node: "a", Source: "macmon", Scope: "system", Metric: "power", Value: 1}}},
 	})
 	var f struct {

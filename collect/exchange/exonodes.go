@@ -2,8 +2,11 @@ package exchange
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"math"
 	"math/big"
+	"slices"
 	"strings"
 
 	"tokwatt/collect"
@@ -33,7 +36,7 @@ type exoNodes struct {
 	target    *collect.TargetInfo
 	placement string            // the target's
 	ignored   bool              // it was there before the run, and exo-bench reads no sensors then
-	ids       map[string]string // node id by the name in samples; empty where two share it
+	ids       map[string]string // node id by the name in samples
 	nodes     []*exoNode        // in the order of their first samples
 	byID      map[string]*exoNode
 }
@@ -54,14 +57,16 @@ func (x *exoNodes) placed(t *collect.TargetInfo) {
 	}
 	x.target = t
 	x.placement = strings.Join(append([]string{t.ModelID, t.Sharding, t.InstanceMeta}, t.Nodes...), "\x00")
-	x.ignored = t.Sharding == reused
+	x.ignored = reused(t)
 	if t.Cluster != "" {
 		x.ids = nodeIDs(t.Cluster)
 	}
 }
 
-// nodeIDs are the ids of the nodes of a cluster by their friendly names. A name
-// that two nodes share is nobody's, for then samples carry the id.
+// nodeIDs are the ids of the nodes of a cluster by the names in samples, as
+// exo's driver makes them: the friendly name, with a number behind it for all
+// but the first of those that share it, in the order of their ids. A node
+// without a name is known by its id.
 func nodeIDs(cluster string) map[string]string {
 	var c struct {
 		Nodes map[string]struct {
@@ -72,11 +77,14 @@ func nodeIDs(cluster string) map[string]string {
 		return nil
 	}
 	ids := map[string]string{}
-	for id, node := range c.Nodes {
-		if _, taken := ids[node.Name]; taken {
-			id = ""
+	times := map[string]int{}
+	for _, id := range slices.Sorted(maps.Keys(c.Nodes)) {
+		name := c.Nodes[id].Name
+		times[name]++
+		if n := times[name]; n > 1 {
+			name = fmt.Sprintf("%s (%d)", name, n)
 		}
-		ids[node.Name] = id
+		ids[name] = id
 	}
 	return ids
 }

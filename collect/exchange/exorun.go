@@ -51,15 +51,12 @@ func newExoRun(t *collect.TargetInfo, c *collect.Case, b *collect.Batch, r *coll
 		Preview:      row.OutputTextPreview,
 		ModelShortID: shortModel(model),
 		ModelID:      model,
-		Sharding:     known(t.Sharding),
-		InstanceMeta: known(t.InstanceMeta),
-		Nodes:        placementNodes(t),
-		InstanceID:   known(t.InstanceID),
 		PPTokens:     row.PPTokens,
 		TG:           c.TG,
 		RepeatIndex:  b.RepeatIndex,
 		Concurrency:  c.Concurrency,
 	}
+	run.place(t)
 	stats, power := saidStats(r.Report.JSON)
 	run.Stats, run.PowerUsage = stats, power
 	if stats == nil {
@@ -99,19 +96,22 @@ func ownStats(row *analyze.RequestRow) exoStats {
 	return s
 }
 
-// reused is the sharding of an instance that was there before the run.
-const reused = "reused"
+// reused reports whether the instance was there before the run: exo's driver
+// has no load time for it, and for every other one it has.
+func reused(t *collect.TargetInfo) bool { return t.Driver == "exo" && t.LoadS == nil }
 
-// placementNodes is how many nodes the instance has. Of an instance that it
-// reuses exo-bench does not know, and says 0.
-func placementNodes(t *collect.TargetInfo) *int {
+// place fills in where the model runs. Of an instance that it reuses exo-bench
+// knows nothing, and says so in place of what we know.
+func (run *exoRun) place(t *collect.TargetInfo) {
+	run.Sharding, run.InstanceMeta, run.InstanceID = known(t.Sharding), known(t.InstanceMeta), known(t.InstanceID)
 	n := len(t.Nodes)
-	if t.Sharding == reused {
+	if reused(t) {
 		n = 0
+		run.Sharding, run.InstanceMeta = known("reused"), known("reused")
 	} else if n == 0 {
-		return nil
+		return
 	}
-	return &n
+	run.Nodes = &n
 }
 
 // shortModel is exo's short name of a model: the last part of its id.

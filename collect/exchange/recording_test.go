@@ -143,8 +143,13 @@ func (m *maker) place(r resultsRun, cluster json.RawMessage) {
 		TargetID: m.target.TargetID, Engine: "exo", Driver: "exo", ModelID: r.ShortID, ServedModel: r.ModelID,
 		Sharding: r.Sharding, InstanceMeta: r.Meta, InstanceID: r.InstanceID, Cluster: string(cluster), DownloadS: r.DownloadS,
 	}
-	for i := range max(1, r.Nodes) { // of a reused instance we know the nodes
+	for i := range max(1, r.Nodes) {
 		t.Nodes = append(t.Nodes, fmt.Sprintf("mock-%d", i+1))
+	}
+	if r.Sharding == "reused" { // we know where it is, and did not load it
+		t.Sharding, t.InstanceMeta = "Pipeline", "MlxRing"
+	} else {
+		t.LoadS = ptr(2.5)
 	}
 	m.target = t
 	m.put(&t)
@@ -229,7 +234,7 @@ func (m *maker) samples(f resultsFile) {
 	for id, n := range c.Nodes {
 		names[id] = n.Name
 	}
-	if m.target.Sharding != "reused" {
+	if m.target.LoadS != nil {
 		// The last placement begins anew, whatever came before.
 		m.target.TargetID++
 		m.target.InstanceID += "x"
@@ -261,7 +266,7 @@ func (m *maker) samples(f resultsFile) {
 			}
 		}
 	}
-	if m.target.Sharding == "reused" {
+	if m.target.LoadS == nil {
 		out.Samples = append(out.Samples, sample("mock-1", "power", "W", 20))
 	}
 	m.put(out)
