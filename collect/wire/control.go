@@ -45,10 +45,11 @@ func (s *Server) Get(ctx context.Context, u *url.URL) (Reply, error) {
 }
 
 // Do sends a control request that may change something, with a body as JSON
-// where there is one. It follows no redirect. Any answer of HTTP is an answer.
+// where there is one; a json.RawMessage goes out byte for byte. It follows no
+// redirect. Any answer of HTTP is an answer.
 func (s *Server) Do(ctx context.Context, method string, u *url.URL, body any) (Reply, error) {
-	var raw []byte
-	if body != nil {
+	raw, asIs := body.(json.RawMessage)
+	if body != nil && !asIs {
 		var err error
 		if raw, err = json.Marshal(body); err != nil {
 			return Reply{}, err

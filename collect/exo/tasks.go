@@ -1,0 +1,207 @@
+package exo
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"time"
+
+	"tokwatt/collect"
+)
+
+// task is an entry of GET /state/tasks that makes tokens or pictures. exo
+// lists those that wait and run, with their whole prompt and the sampling in
+// force; a finished one is gone from the list, a cancelled one stays.
+type task struct {
+	Status   string     `json:"taskStatus"`
+	Instance string     `json:"instanceId"`
+	Command  string     `json:"commandId"`
+	Params   taskParams `json:"taskParams"`
+}
+
+// taskParams are those of a request as exo understood them.
+type taskParams struct {
+	Model string `json:"model"`
+	Input []struct {
+		Role    string          `json:"role"`
+		Content json.RawMessage `json:"content"`
+	} `json:"input"`
+	MaxTokens *int64                     `json:"max_output_tokens"`
+	Bench     *bool                      `json:"bench"`
+	all       map[string]json.RawMessage // every field
+}
+
+func (p *taskParams) UnmarshalJSON(raw []byte) error {
+	type plain taskParams
+	_ = json.Unmarshal(raw, (*plain)(p)) // fields of odd types match nothing
+	_ = json.Unmarshal(raw, &p.all)
+	return nil
+}
+
+// samplingFields are the settings that say how tokens are drawn.
+var samplingFields = []string{"temperature", "top_p", "top_k", "min_p", "seed", "repetition_penalty", "repetition_context_size", "presence_penalty", "frequency_penalty"}
+
+// sampling is what exo uses, without what it does not set.
+func (p taskParams) sampling() map[string]json.RawMessage {
+	out := map[string]json.RawMessage{}
+	for _, f := range samplingFields {
+		if v := p.all[f]; v != nil && string(v) != "null" {
+			out[f] = v
+		}
+	}
+	return out
+}
+
+// busy are the kinds of tasks that take the engine's time.
+var busy = []string{"TextGeneration", "ImageGeneration", "ImageEdits"}
+
+// running are the tasks that wait or run in the whole cluster, by their
+// command ids: those of any instance, since instances share nodes. The map is
+// nil where exo keeps no list.
+func (a api) running(ctx context.Context) (map[string]task, error) {
+	var all map[string]map[string]json.RawMessage
+	if found, err := a.get(ctx, "/state/tasks", &all); err != nil || !found {
+		return nil, err
+	}
+	out := map[string]task{}
+	for _, tagged := range all {
+		for _, kind := range busy {
+			var t task
+			if raw := tagged[kind]; raw == nil || json.Unmarshal(raw, &t) != nil {
+				continue
+			}
+			if t.Command != "" && (t.Status == "Pending" || t.Status == "Running") {
+				out[t.Command] = t
+			}
+		}
+	}
+	return out, nil
+}
+
+// is reports whether a task can be the call. What a task does not tell of
+// itself can't speak against it.
+func (t task) is(e *engine, c collect.Call) bool {
+	p := t.Params
+	switch {
+	case t.Instance != e.target.placement.id, p.Model != e.target.model.ID:
+		return false
+	case p.MaxTokens == nil || *p.MaxTokens != c.MaxTokens, p.Bench != nil && *p.Bench == e.target.plain:
+		return false
+	case p.Input == nil:
+		return true
+	}
+	for _, m := range p.Input {
+		var text string
+		if m.Role == "user" && json.Unmarshal(m.Content, &text) == nil && text == c.Prompt.User {
+			return true
+		}
+	}
+	return false
+}
+
+// How long is waited for what others run, before each batch, and how often is
+// looked.
+const (
+	leftoverWait = 30 * time.Second
+	leftoverPoll = 250 * time.Millisecond
+)
+
+// quiet waits until nothing else runs in the cluster, since that would be
+// measured too. It does not wait for ever, nor twice for the same request.
+// What still runs then is returned: none of it is ours.
+func (e *engine) quiet(ctx context.Context) map[string]task {
+	end := time.Now().Add(leftoverWait)
+	told := false
+	for {
+		left, err := e.target.running(ctx)
+		if err != nil {
+			return nil // the measured request will say what is wrong
+		}
+		fresh := maps.Clone(left)
+		maps.DeleteFunc(fresh, func(id string, _ task) bool { return e.endured[id] })
+		if len(fresh) == 0 {
+			return left
+		}
+		if !told {
+			told = true
+			e.target.opts.notify("%d other requests run in the cluster; they are waited for, up to %v", len(fresh), leftoverWait)
+		}
+		if time.Now().After(end) {
+			e.target.opts.notify("%d other requests still run in the cluster after %v: what is measured now is measured beside them", len(fresh), leftoverWait)
+			for id := range fresh {
+				e.endured[id] = true
+			}
+			return left
+		}
+		if !sleep(ctx, leftoverPoll) {
+			return left
+		}
+	}
+}
+
+// How long a request may take to be seen among the tasks, so that it can be
+// cancelled.
+const (
+	cancelLimit = 3 * time.Second
+	cancelPoll  = 150 * time.Millisecond
+)
+
+// cancel ends the request of a stream that nobody waits for. exo goes on with
+// a request whose connection is closed, unless it is a stream, and its answer
+// would have told its id. So the id is looked up among the tasks. A request
+// that could be another client's is left alone.
+func (e *engine) cancel(ctx context.Context, s *stream) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelLimit)
+	defer stop()
+	for {
+		all, err := e.target.running(ctx)
+		if err != nil {
+			return
+		}
+		id, sure := e.claim(all, s)
+		switch {
+		case id != "":
+			if _, err := e.target.do(ctx, http.MethodPost, "/v1/cancel/"+id, nil); err != nil && status(err) != http.StatusNotFound {
+				e.target.opts.notify("a request that is no longer waited for can't be cancelled: %v", err)
+			}
+			return
+		case !sure:
+			e.target.opts.notify("a request that is no longer waited for runs on: another client's can't be told from it")
+			return
+		}
+		if !sleep(ctx, cancelPoll) {
+			return
+		}
+	}
+}
+
+// claim finds the request of s among the tasks. Those that ran before the
+// batch are not ours, nor is any where there are more of a kind than we have
+// sent: requests that are alike can't be told apart, and among ours it does
+// not matter which one is taken. It is empty where no task fits, and not sure
+// where too many do.
+func (e *engine) claim(all map[string]task, s *stream) (id string, sure bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	ours := 0
+	for x := range e.live {
+		if x.call.Prompt == s.call.Prompt && x.call.MaxTokens == s.call.MaxTokens {
+			ours++
+		}
+	}
+	var fits []string
+	for id, t := range all {
+		if _, before := e.before[id]; !before && !e.cancelled[id] && t.is(e, s.call) {
+			fits = append(fits, id)
+		}
+	}
+	switch {
+	case len(fits) == 0:
+		return "", true
+	case len(fits) > ours:
+		return "", false
+	}
+	e.cancelled[fits[0]] = true
+	return fits[0], true
+}
