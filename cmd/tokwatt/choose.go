@@ -16,34 +16,31 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"tokwatt/collect"
+	"tokwatt/collect/find"
 	"tokwatt/collect/inproc"
 	"tokwatt/collect/openai"
 )
 
-// choice is which engine the flags ask for.
+// choice is which engine the flags ask for, and where.
 type choice struct {
-	engine string // "auto", "openai", "reference"
+	engine string // "auto", "exo", "ollama", "openai", "reference"
 	server openai.Options
 }
 
-func newChoice(cmd *cli.Command) (choice, error) {
+func newChoice(cmd *cli.Command, profile collect.Profile) (choice, error) {
 	c := choice{engine: cmd.String("engine")}
+	if profile == collect.ProfileExo && !cmd.IsSet("engine") {
+		c.engine = "exo"
+	}
 	if cmd.IsSet("url") && cmd.String("url") == "" {
 		return c, usagef("--url is empty: give the server's address, such as http://127.0.0.1:8080")
 	}
-	c.server = openai.Options{URL: cmd.String("url"), APIKeyEnv: cmd.String("api-key-env"), Tokenizer: cmd.String("tokenizer")}
-	if h := cmd.String("host"); h != "" || cmd.IsSet("port") {
-		if c.server.URL != "" {
-			return c, usagef("--url and --host/--port exclude each other: give one of them")
-		}
-		if h == "" {
-			h = "127.0.0.1"
-		}
-		port := cmd.Int("port")
-		if port < 1 || port > 65535 {
-			return c, usagef("--port %d: with --host a port from 1 to 65535 is needed", port)
-		}
-		c.server.URL = "http://" + net.JoinHostPort(h, strconv.Itoa(port))
+	c.server = openai.Options{URL: cmd.String("url"), APIKeyEnv: cmd.String("api-key-env")}
+	if dir := cmd.String("tokenizer"); dir != fromServer {
+		c.server.Tokenizer = dir
+	}
+	if err := c.address(cmd); err != nil {
+		return c, err
 	}
 	if name := c.server.APIKeyEnv; name != "" && os.Getenv(name) == "" {
 		return c, usagef("--api-key-env %s: this variable is not set", name)
@@ -67,6 +64,35 @@ func newChoice(cmd *cli.Command) (choice, error) {
 	return c, c.check()
 }
 
+// address reads --host and --port.
+func (c *choice) address(cmd *cli.Command) error {
+	h, port := cmd.String("host"), cmd.Int("port")
+	if h == "" && !cmd.IsSet("port") {
+		return nil
+	}
+	if c.server.URL != "" {
+		return usagef("--url and --host/--port exclude each other: give one of them")
+	}
+	if h == "" {
+		h = "127.0.0.1"
+	}
+	if p := defaultPort[c.engine]; p != 0 && !cmd.IsSet("port") {
+		port = p
+	}
+	if port < 1 || port > 65535 {
+		return usagef("--port %d: with --host a port from 1 to 65535 is needed", port)
+	}
+	c.server.URL = "http://" + net.JoinHostPort(h, strconv.Itoa(port))
+	return nil
+}
+
+// defaultPort is where engines listen that are known by one port.
+var defaultPort = map[string]int{"exo": 52415, "ollama": 11434}
+
+// fromServer is the value of --tokenizer that asks the server for its counts,
+// whatever model folders there are.
+const fromServer = "server"
+
 // token is what may name a header (RFC 9110), and ownHeaders are those that a
 // request can't do without.
 var (
@@ -76,7 +102,7 @@ var (
 
 func (c choice) check() error {
 	switch c.engine {
-	case "auto":
+	case "auto", "exo", "ollama":
 		return nil
 	case "openai":
 		if c.server.URL == "" {
@@ -89,32 +115,49 @@ func (c choice) check() error {
 		}
 		return nil
 	}
-	return usagef("there is no engine %q: take auto, openai or reference", c.engine)
+	return usagef("there is no engine %q: take %s", c.engine, alternatives(choices["engine"]))
 }
 
-// driver is the driver for the choice. With auto it takes the URL given, else
-// the one server that runs on this host, else the embedded engine; said says
-// which, in one line.
-func (c choice) driver(ctx context.Context) (d collect.Driver, said string, err error) {
+// alternatives joins words as a sentence does: "a, b or c".
+func alternatives(words []string) string {
+	n := len(words) - 1
+	return strings.Join(words[:n], ", ") + " or " + words[n]
+}
+
+// driver is the driver for the choice. With auto it takes the server at the
+// URL given for what it says it is, else the one server that runs on this
+// host, else the embedded engine; said says which, in one line. What the
+// driver has to tell during its work goes to tell.
+func (c choice) driver(ctx context.Context, tell func(string)) (d collect.Driver, said string, err error) {
 	switch {
 	case c.engine == "reference":
 		return inproc.Driver{}, "", nil
+	case c.engine != "auto":
+		return c.native(c.engine, tell), "", nil
 	case c.server.URL != "":
-		return openai.Driver{Options: c.server}, "", nil
+		found := find.At(ctx, c.server)
+		return c.native(found.Driver, tell), "", nil
 	}
-	found := localServers(ctx)
-	switch len(found) {
+	all := find.Local(ctx)
+	switch len(all) {
 	case 0:
 		return inproc.Driver{}, "no server found on this host: measuring the embedded reference engine", nil
 	case 1:
-		c.server.URL = found[0].URL
-		return openai.Driver{Options: c.server}, fmt.Sprintf("measuring %s at %s, the one server found on this host", found[0].Engine, found[0].URL), nil
+		c.server.URL = all[0].URL
+		return c.native(all[0].Driver, tell), fmt.Sprintf("measuring %s at %s, the one server found on this host", all[0].Engine, all[0].URL), nil
 	}
 	var names []string
-	for _, f := range found {
+	for _, f := range all {
 		names = append(names, fmt.Sprintf("%s at %s", f.Engine, f.URL))
 	}
 	return nil, "", usage(errors.New("several servers run on this host (" + strings.Join(names, ", ") + "): choose with --url"))
+}
+
+// native is the driver of a server.
+func (c choice) native(name string, tell func(string)) collect.Driver {
+	switch name {
+	}
+	return openai.Driver{Options: c.server}
 }
 
 // withoutSecrets is a URL without user, password and query.

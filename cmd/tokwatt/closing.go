@@ -19,6 +19,8 @@ type closing struct {
 	requests int64
 	failed   int64
 	short    int64 // answers that ended before the wanted length
+
+	calibration string // of this client, as the session has it
 	// watch sees the rows of each measured batch; may be nil.
 	watch func([]analyze.RequestRow)
 }
@@ -38,6 +40,7 @@ type caseFigures struct {
 	TTFT      *float64 `json:"ttft_ms_median"`
 
 	raw     *collect.Case
+	warmed  bool // a warm-up was of this case
 	samples struct{ prompt, gen, wall, ttft []float64 }
 }
 
@@ -47,6 +50,7 @@ type Case struct {
 	PP          *int64 `json:"pp"`
 	TG          int64  `json:"tg"`
 	Concurrency int64  `json:"concurrency"`
+	Kind        string `json:"prompt_kind"`
 	Hit         string `json:"prefix_cache_hit,omitempty"` // where the case is not a cold one
 }
 
@@ -54,7 +58,7 @@ type Case struct {
 func (c *closing) add(rec collect.Record) {
 	switch rec := rec.(type) {
 	case *collect.Session:
-		c.context.SessionID = rec.ID
+		c.context.SessionID, c.calibration = rec.ID, rec.Calibration
 	case *collect.TargetInfo:
 		if c.targets == nil {
 			c.targets = map[int64]*collect.TargetInfo{}
@@ -65,12 +69,15 @@ func (c *closing) add(rec collect.Record) {
 	case *collect.Batch:
 		if !rec.Warmup {
 			c.batch(rec)
+		} else if k := c.of(rec.CaseID, ""); k != nil {
+			k.warmed = true
 		}
 	}
 }
 
-// finish computes the medians.
+// finish computes the medians. A case that is a mere warm-up is dropped.
 func (c *closing) finish() {
+	c.cases = slices.DeleteFunc(c.cases, func(k *caseFigures) bool { return k.warmed && k.Requests == 0 })
 	for _, k := range c.cases {
 		k.PromptTPS, k.GenTPS = median(k.samples.prompt), median(k.samples.gen)
 		k.WallTPS, k.TTFT = median(k.samples.wall), median(k.samples.ttft)
@@ -79,7 +86,7 @@ func (c *closing) finish() {
 
 // figures begins the figures of a case, of one kind of hit where hits count.
 func (c *closing) figures(k *collect.Case, hit string) *caseFigures {
-	return &caseFigures{raw: k, Case: Case{c.targets[k.TargetID].ModelID, k.PP, k.TG, k.Concurrency, hit}}
+	return &caseFigures{raw: k, Case: Case{c.targets[k.TargetID].ModelID, k.PP, k.TG, k.Concurrency, k.PromptKind, hit}}
 }
 
 // of finds the figures that a row belongs to.
@@ -210,7 +217,19 @@ func (c *closing) notes() []string {
 	if cancelled > 0 {
 		out = append(out, plural(cancelled, "request")+" cancelled by you")
 	}
+	if late := ownError(c.calibration, c.concurrency()); late != "" {
+		out = append(out, late)
+	}
 	return out
+}
+
+// concurrency is the highest of the cases.
+func (c *closing) concurrency() int64 {
+	var most int64
+	for _, k := range c.cases {
+		most = max(most, k.Concurrency)
+	}
+	return most
 }
 
 func writeCases(w io.Writer, cases []*caseFigures) {
@@ -231,16 +250,19 @@ func writeCases(w io.Writer, cases []*caseFigures) {
 	t.Render()
 }
 
-// promptLength is the column pp: the length, or which own prompt it was.
+// promptLength is the column pp: the length, or which prompt it was.
 func promptLength(pp *int64, caseID int64, cases []*caseFigures) string {
-	if pp != nil {
-		return strconv.FormatInt(*pp, 10)
-	}
 	own := 0
 	for _, k := range cases {
+		if k.raw.CaseID == caseID && k.raw.PromptKind != "own" && pp == nil {
+			return k.raw.PromptKind
+		}
 		if k.PP == nil {
 			own++
 		}
+	}
+	if pp != nil {
+		return strconv.FormatInt(*pp, 10)
 	}
 	if own < 2 {
 		return "own"

@@ -47,6 +47,10 @@ func (a *app) complete(ctx context.Context, cmd *cli.Command) {
 		}
 		return
 	}
+	if values := choices[strings.TrimLeft(wordBefore(os.Args), "-")]; strings.HasPrefix(wordBefore(os.Args), "-") && values != nil {
+		fmt.Fprintln(a.out, strings.Join(values, "\n"))
+		return
+	}
 	for _, c := range cmd.VisibleCommands() {
 		fmt.Fprintln(a.out, c.Name)
 	}
@@ -65,6 +69,14 @@ func (a *app) complete(ctx context.Context, cmd *cli.Command) {
 func lastWord(args []string) string {
 	if n := len(args); n >= 2 {
 		return args[n-2]
+	}
+	return ""
+}
+
+// wordBefore is the word in front of the one being typed.
+func wordBefore(args []string) string {
+	if n := len(args); n >= 3 {
+		return args[n-3]
 	}
 	return ""
 }

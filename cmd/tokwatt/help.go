@@ -53,7 +53,7 @@ func usageLine(cmd *cli.Command) string {
 // printFlags lists the flags by category, those without one first.
 func printFlags(w io.Writer, cmd *cli.Command) {
 	var names []string
-	groups := map[string][]string{}
+	groups := map[string][]cli.Flag{}
 	for _, f := range cmd.VisibleFlags() {
 		if slices.Contains(f.Names(), "help") {
 			continue
@@ -65,15 +65,50 @@ func printFlags(w io.Writer, cmd *cli.Command) {
 		if !slices.Contains(names, category) {
 			names = append(names, category)
 		}
-		groups[category] = append(groups[category], flagLine(f))
+		groups[category] = append(groups[category], f)
 	}
 	fmt.Fprintln(w)
 	for _, n := range names {
-		fmt.Fprintln(w, cmp.Or(strings.ToUpper(n), "FLAGS"))
-		for _, line := range groups[n] {
+		fmt.Fprintln(w, categoryHeading(n))
+		for _, line := range flagLines(n, groups[n]) {
 			fmt.Fprintln(w, line)
 		}
 	}
+}
+
+// categoryHeading is a category's name, what is said of it in brackets as it stands.
+func categoryHeading(category string) string {
+	name, rest, _ := strings.Cut(category, " (")
+	if rest != "" {
+		rest = " (" + rest
+	}
+	return cmp.Or(strings.ToUpper(name), "FLAGS") + rest
+}
+
+// flagLines are the flags of a category, a line each; those of a packed one
+// as a paragraph.
+func flagLines(category string, flags []cli.Flag) []string {
+	if !slices.Contains([]string{categoryAccess, categoryTime, categoryExo, categoryRun}, category) {
+		var out []string
+		for _, f := range flags {
+			out = append(out, flagLine(f))
+		}
+		return out
+	}
+	var items []string
+	for _, f := range flags {
+		items = append(items, strings.TrimSpace(flagLine(f)))
+	}
+	const indent, width = "  ", 80
+	out := []string{indent}
+	for _, word := range strings.Fields(strings.Join(items, ", ")) {
+		if last := len(out) - 1; len(out[last])+1+len(word) <= width {
+			out[last] += " " + word
+		} else {
+			out = append(out, indent+" "+word)
+		}
+	}
+	return out
 }
 
 var placeholder = regexp.MustCompile("`([^`]+)`")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,8 +30,11 @@ type measurement struct {
 
 // measure runs the bench. Records are committed as they come, so an end by any
 // means loses at most the batch in flight.
-func (a *app) measure(ctx context.Context, p *plan) error {
-	db, err := openStore(p.cmd)
+func (a *app) measure(ctx context.Context, b *bench) error {
+	if err := checkResults(b); err != nil {
+		return err
+	}
+	db, err := openStore(b.cmd)
 	if err != nil {
 		return err
 	}
@@ -43,48 +47,98 @@ func (a *app) measure(ctx context.Context, p *plan) error {
 			fmt.Fprintf(a.err, "warning: session %s is being measured on this host: both will be slower than alone\n", shortID(s.ID))
 		}
 	}
-	id, err := a.collectInto(ctx, db, p, p.cmd.Bool("json"))
+	id, err := a.collectInto(ctx, db, b)
 	var c *coded
 	nothing := errors.As(err, &c) && c.code != exitFailures && c.code != exitInterrupted
-	if id != "" && !nothing && !p.cmd.Bool("json") {
+	if id != "" && !nothing && !b.session.has("json") && !b.session.has("stdout") {
 		fmt.Fprintf(a.err, "\nsession %s in %s\ntokwatt summary %s\n", id, db.Path(), shortID(id))
+		if errors.As(err, &c) && c.code == exitInterrupted {
+			fmt.Fprintf(a.err, "tokwatt collect --resume %s\n", shortID(id))
+		}
 	}
 	return err
 }
 
-// collectInto measures p into db, prints the closing lines, and returns the
+// collectInto measures b into db, prints the closing lines, and returns the
 // session's id.
-func (a *app) collectInto(ctx context.Context, db *store.Store, p *plan, asJSON bool) (string, error) {
-	driver, said, err := p.target.driver(ctx)
+func (a *app) collectInto(ctx context.Context, db *store.Store, b *bench) (string, error) {
+	progress := newProgress(a.err)
+	defer progress.done()
+	jobs, err := a.jobs(ctx, b, func(line string) { progress.say("%s", line) })
 	if err != nil {
 		return "", err
 	}
-	if said != "" {
-		fmt.Fprintln(a.err, said)
-	}
-	runner, err := p.runner(ctx)
+	runner, err := a.runner(ctx, db, b)
 	if err != nil {
 		return "", err
 	}
-	m := &measurement{app: a, db: db, session: runner.Session.ID, progress: newProgress(a.err)}
+	if runner.Session.Calibration, err = latestCalibration(ctx, db, runner.Session.Host.Name); err != nil {
+		return "", storeError(err)
+	}
+	m := &measurement{app: a, db: db, session: runner.Session.ID, progress: progress}
+	if err := m.recall(ctx, b); err != nil {
+		return "", err
+	}
 	runner.Notify = m.progress.notify
-	err = m.run(ctx, runner, collect.Job{Driver: driver, Spec: p.spec})
+	release, err := host.KeepAwake(ctx)
+	if err != nil {
+		progress.say("warning: %v", err)
+	}
+	defer release()
+	err = m.run(ctx, runner, jobs...)
 	m.progress.done()
 	m.closing.finish()
 	if err != nil {
 		return m.session, err
 	}
+	if m.finished() {
+		m.end, m.lost = cmp.Or(m.end, b.past.End), nil
+		fmt.Fprintln(a.err, collect.ErrNothingLeft)
+	}
 	if m.end == nil {
 		return "", m.unmeasured(ctx)
 	}
-	if asJSON {
-		if err := a.printJSON(m.closing.document(m.session, m.end)); err != nil {
-			return m.session, err
-		}
-	} else {
-		m.closing.write(a.out)
+	if err := m.results(context.WithoutCancel(ctx), b); err != nil {
+		return m.session, err
 	}
 	return m.session, m.verdict(ctx)
+}
+
+// jobs are the plans with the drivers that carry them out; what is no result
+// goes to tell.
+func (a *app) jobs(ctx context.Context, b *bench, tell func(string)) ([]collect.Job, error) {
+	var out []collect.Job
+	for _, p := range b.plans {
+		driver, said, err := p.target.driver(ctx, tell)
+		if err != nil {
+			return nil, err
+		}
+		if said != "" {
+			tell(said)
+		}
+		out = append(out, collect.Job{Driver: driver, Spec: p.spec, Prompts: p.prompts})
+	}
+	return out, nil
+}
+
+// recall gives the closing lines what was measured before.
+func (m *measurement) recall(ctx context.Context, b *bench) error {
+	if b.past == nil {
+		return nil
+	}
+	m.session = b.past.Session.ID
+	for rec, err := range m.db.Records(ctx, m.session) {
+		if err != nil {
+			return storeError(err)
+		}
+		m.closing.add(rec)
+	}
+	return nil
+}
+
+// finished reports whether all of a resumed session was measured before.
+func (m *measurement) finished() bool {
+	return len(m.lost) == 1 && errors.Is(m.lost[0], collect.ErrNothingLeft)
 }
 
 // unmeasured is the verdict on a run that found nothing to measure: what the
@@ -103,21 +157,31 @@ func (m *measurement) unmeasured(ctx context.Context) error {
 	return usage(m.lost[0])
 }
 
-// runner makes the runner for a plan.
-func (p *plan) runner(ctx context.Context) (*collect.Runner, error) {
+// runner makes the runner of a bench.
+func (a *app) runner(ctx context.Context, db *store.Store, b *bench) (*collect.Runner, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return nil, err
 	}
-	tags := p.cmd.StringSlice("tag")
+	kept, err := b.stored.document()
+	if err != nil {
+		return nil, err
+	}
+	interval, err := b.session.duration("metrics-interval")
+	if err != nil {
+		return nil, err
+	}
 	return &collect.Runner{
 		Session: collect.Session{
-			ID: id.String(), Profile: "default", Options: p.options(),
-			Label: p.cmd.String("label"), Tags: tags, Note: p.cmd.String("note"),
+			ID: id.String(), Profile: string(b.plans[0].profileName()), Options: kept,
+			Label: b.session.text("label"), Tags: b.session.list("tag"), Note: b.session.text("note"),
 			Host: host.Describe(ctx),
 		},
-		Segment: collect.Segment{ToolVersion: toolVersion(), BootID: host.BootID(), PID: int64(os.Getpid())},
-		Prompts: p.prompts,
+		Segment:     collect.Segment{ToolVersion: toolVersion(), BootID: host.BootID(), PID: int64(os.Getpid())},
+		Past:        b.past,
+		NoSensors:   b.session.has("no-system-metrics"),
+		SampleEvery: interval,
+		Heat:        host.Heat(ctx),
 	}, nil
 }
 
@@ -174,47 +238,4 @@ func (m *measurement) verdict(ctx context.Context) error {
 		return &coded{exitFailures, fmt.Errorf("%s not run", plural(m.end.NotRun, "batch"))}
 	}
 	return nil
-}
-
-// dryRun shows what would be measured. It sends no request that costs a token.
-func (a *app) dryRun(ctx context.Context, p *plan) error {
-	driver, said, err := p.target.driver(ctx)
-	if err != nil {
-		return err
-	}
-	if said != "" {
-		fmt.Fprintln(a.err, said)
-	}
-	shapes := p.spec.Shapes()
-	var targets []collect.TargetInfo
-	for t, err := range driver.Targets(ctx, p.spec) {
-		if err != nil {
-			return (&measurement{lost: []error{err}}).unmeasured(ctx)
-		}
-		info, err := t.Describe(ctx)
-		if err != nil {
-			return (&measurement{lost: []error{err}}).unmeasured(ctx)
-		}
-		targets = append(targets, info)
-	}
-	batches := len(targets) * len(shapes) * p.spec.Repeat
-	if p.cmd.Bool("json") {
-		return a.printJSON(map[string]any{"targets": targets, "shapes": shapes, "batches": batches})
-	}
-	for _, t := range targets {
-		fmt.Fprintf(a.out, "%s  %s %s\n", t.ModelID, t.Engine, t.EngineVersion)
-	}
-	for _, s := range shapes {
-		fmt.Fprintf(a.out, "  pp %s  tg %d  concurrency %d\n", shapePP(s), s.TG, s.Concurrency)
-	}
-	fmt.Fprintf(a.out, "%s: %s × %s × %s\n", plural(int64(batches), "batch"), plural(int64(len(targets)), "target"),
-		plural(int64(len(shapes)), "case"), plural(int64(p.spec.Repeat), "repeat"))
-	return nil
-}
-
-func shapePP(s collect.Shape) string {
-	if s.PP == 0 {
-		return "own"
-	}
-	return fmt.Sprint(s.PP)
 }

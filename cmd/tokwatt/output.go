@@ -53,9 +53,9 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// outFile is where --out leads: behind symbolic links, and not onto the store.
+// outFile is where a flag's file name leads: behind symbolic links, and not onto the store.
 // regular is false for a device or a pipe, which can only be written through.
-func outFile(cmd *cli.Command, path string) (target string, regular bool, err error) {
+func outFile(cmd *cli.Command, flag, path string) (target string, regular bool, err error) {
 	target = path
 	if resolved, err := filepath.EvalSymlinks(path); err == nil {
 		target = resolved
@@ -65,42 +65,42 @@ func outFile(cmd *cli.Command, path string) (target string, regular bool, err er
 	case errors.Is(err, fs.ErrNotExist):
 		return target, true, nil
 	case err != nil:
-		return "", false, usagef("--out %s: %w", path, err)
+		return "", false, usagef("--%s %s: %w", flag, path, err)
 	case info.IsDir():
-		return "", false, usagef("--out %s: it is a folder: name a file", path)
+		return "", false, usagef("--%s %s: it is a folder: name a file", flag, path)
 	}
 	db, err := storePath(cmd)
 	if err != nil {
 		return "", false, err
 	}
 	if store, err := os.Stat(db); err == nil && os.SameFile(store, info) {
-		return "", false, usagef("--out %s: that is the store itself: name another file", path)
+		return "", false, usagef("--%s %s: that is the store itself: name another file", flag, path)
 	}
 	return target, info.Mode().IsRegular(), nil
 }
 
-// writeOut writes --out: a file that appears complete or not at all, or
+// writeOut writes the file that a flag names: one that appears complete or not at all, or
 // straight through a device or a pipe.
-func writeOut(cmd *cli.Command, path string, write func(io.Writer) error) error {
-	target, regular, err := outFile(cmd, path)
+func writeOut(cmd *cli.Command, flag, path string, write func(io.Writer) error) error {
+	target, regular, err := outFile(cmd, flag, path)
 	if err != nil {
 		return err
 	}
 	if regular {
-		return whole(target, write)
+		return whole(flag, target, write)
 	}
 	f, err := os.OpenFile(target, os.O_WRONLY, 0)
 	if err != nil {
-		return usagef("--out %s: %w", path, err)
+		return usagef("--%s %s: %w", flag, path, err)
 	}
 	return errors.Join(write(f), f.Close())
 }
 
 // whole writes a file that appears complete or not at all.
-func whole(path string, write func(io.Writer) error) (err error) {
+func whole(flag, path string, write func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".tokwatt-*")
 	if err != nil {
-		return usagef("--out %s: %w", path, err)
+		return usagef("--%s %s: %w", flag, path, err)
 	}
 	defer func() {
 		if err != nil {

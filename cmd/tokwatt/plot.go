@@ -62,7 +62,7 @@ latency   time to first token and between tokens, per case`,
 			if err != nil {
 				return usage(err)
 			}
-			if err := writeOut(cmd, out, func(w io.Writer) error { return figure.Write(w, format) }); err != nil {
+			if err := writeOut(cmd, "out", out, func(w io.Writer) error { return figure.Write(w, format) }); err != nil {
 				return err
 			}
 			fmt.Fprintln(a.out, out)

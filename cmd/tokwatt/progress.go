@@ -60,8 +60,11 @@ func (p *progress) notify(s collect.Progress) {
 // label names a case.
 func label(c collect.Case) string {
 	pp := "own prompt"
-	if c.PP != nil {
+	switch {
+	case c.PP != nil:
 		pp = fmt.Sprintf("pp %d", *c.PP)
+	case c.PromptKind != "own":
+		pp = c.PromptKind
 	}
 	return fmt.Sprintf("%s tg %d ×%d", pp, c.TG, c.Concurrency)
 }
@@ -140,6 +143,7 @@ func (p *progress) done() {
 	if p.bars == nil {
 		return
 	}
+	defer func() { p.bars = nil }()
 	if p.bar != nil {
 		p.bar.Abort(false)
 		p.bar.Wait()

@@ -106,7 +106,7 @@ func queryFormat(cmd *cli.Command) (string, error) {
 func (a *app) answer(ctx context.Context, cmd *cli.Command, db *duck.DB, sql, format string) error {
 	out := cmd.String("out")
 	if format == "parquet" {
-		target, regular, err := outFile(cmd, out)
+		target, regular, err := outFile(cmd, "out", out)
 		if err == nil && !regular {
 			err = usagef("--out %s: Parquet can only be written to a file", out)
 		}
@@ -123,7 +123,7 @@ func (a *app) answer(ctx context.Context, cmd *cli.Command, db *duck.DB, sql, fo
 	if out == "" {
 		return sqlError(writeRows(a.out, rows, format))
 	}
-	return writeOut(cmd, out, func(w io.Writer) error { return sqlError(writeRows(w, rows, format)) })
+	return writeOut(cmd, "out", out, func(w io.Writer) error { return sqlError(writeRows(w, rows, format)) })
 }
 
 // sqlError marks a fault in the SQL as the caller's.

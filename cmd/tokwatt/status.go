@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"tokwatt/collect"
 	"tokwatt/collect/host"
 	"tokwatt/store"
 )
@@ -51,10 +52,15 @@ func (a *app) status() *cli.Command {
 
 // running reports whether the process that measures s is alive on this host.
 func running(s store.SessionInfo) bool {
-	if s.End != nil || s.Segment == nil || s.Segment.BootID != host.BootID() {
+	return s.End == nil && s.Segment != nil && alive(s.Segment)
+}
+
+// alive reports whether the process of a segment runs on this host.
+func alive(s *collect.Segment) bool {
+	if s.BootID != host.BootID() {
 		return false
 	}
-	p, err := os.FindProcess(int(s.Segment.PID))
+	p, err := os.FindProcess(int(s.PID))
 	if err != nil {
 		return false
 	}
@@ -62,12 +68,14 @@ func running(s store.SessionInfo) bool {
 	return err == nil || errors.Is(err, os.ErrPermission)
 }
 
-// remaining estimates how long the rest takes, from the batches so far.
+// remaining estimates how long the rest takes, from the batches so far of the
+// process that runs: those of earlier segments were not measured in its time.
 func remaining(s store.SessionInfo) string {
-	if s.Batches == 0 || s.Batches >= s.Planned {
+	here := s.Batches - (s.Planned - s.Segment.PlannedBatches)
+	if here <= 0 || s.Batches >= s.Planned {
 		return ""
 	}
 	spent := s.LastActivity.Sub(s.Segment.StartedAt)
-	rest := spent/time.Duration(s.Batches)*time.Duration(s.Planned-s.Batches) - time.Since(s.LastActivity)
+	rest := spent/time.Duration(here)*time.Duration(s.Planned-s.Batches) - time.Since(s.LastActivity)
 	return fmt.Sprintf(", about %v left", max(rest, 0).Round(time.Second))
 }

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/BurntSushi/toml"
+	"github.com/urfave/cli/v3"
+)
+
+// options are flags by name with their values: a list for those that may be
+// repeated, a bool for switches. A command line, a run of a suite and a stored
+// session all come down to them.
+type options map[string]any
+
+// optionsOf are the flags that were set on a command line.
+func optionsOf(cmd *cli.Command) options {
+	o := options{}
+	for _, name := range cmd.LocalFlagNames() {
+		if !cmd.IsSet(name) || name == "no-stream" { // stream says it
+			continue
+		}
+		v := cmd.Value(name)
+		if d, ok := v.(time.Duration); ok {
+			v = d.String()
+		}
+		o[name] = v
+	}
+	return o
+}
+
+// over is o with what other sets in its place.
+func (o options) over(other options) options {
+	out := maps.Clone(o)
+	if out == nil {
+		out = options{}
+	}
+	maps.Copy(out, other)
+	return out
+}
+
+// has reports whether a switch is on.
+func (o options) has(name string) bool { return o[name] == true }
+
+// text is a flag's value, empty where it is not set.
+func (o options) text(name string) string {
+	if o[name] == nil {
+		return ""
+	}
+	return items(o[name])[0]
+}
+
+// list are the values of a flag that may be repeated.
+func (o options) list(name string) []string {
+	if o[name] == nil {
+		return nil
+	}
+	return items(o[name])
+}
+
+// duration is a flag's value; 0 where it is not set.
+func (o options) duration(name string) (time.Duration, error) {
+	if o[name] == nil {
+		return 0, nil
+	}
+	d, err := seconds(o.text(name))
+	if err != nil {
+		return 0, usagef("--%s %s: must be a duration with its unit, such as 500ms or 3s", name, o.text(name))
+	}
+	return d, nil
+}
+
+// split parts the flags of a whole session from those of one run.
+func (o options) split() (session, run options) {
+	session, run = options{}, options{}
+	for name, v := range o {
+		if slices.Contains(sessionFlags, name) {
+			session[name] = v
+		} else {
+			run[name] = v
+		}
+	}
+	return session, run
+}
+
+// args are the options as a command line.
+func (o options) args() []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(o)) {
+		switch v := o[name].(type) {
+		case bool:
+			switch {
+			case v:
+				out = append(out, "--"+name)
+			case name == "stream":
+				out = append(out, "--no-stream")
+			}
+		default:
+			for _, one := range items(v) {
+				out = append(out, "--"+name+"="+one)
+			}
+		}
+	}
+	return out
+}
+
+// items are the values of a list, or the one value that v is.
+func items(v any) []string {
+	switch v := v.(type) {
+	case []string:
+		return v
+	case []int64:
+		out := make([]string, len(v))
+		for i, n := range v {
+			out[i] = strconv.FormatInt(n, 10)
+		}
+		return out
+	case []any:
+		var out []string
+		for _, one := range v {
+			out = append(out, items(one)...)
+		}
+		return out
+	case float64:
+		return []string{strconv.FormatFloat(v, 'f', -1, 64)}
+	}
+	return []string{fmt.Sprint(v)}
+}
+
+// kept is what a session keeps of the options: nothing secret, nothing of how
+// its result was printed.
+func (o options) kept() options {
+	out := maps.Clone(o)
+	for _, name := range []string{"json", "db", "header", "json-out", "stdout", "dry-run", "resume", "suite"} {
+		delete(out, name)
+	}
+	if u, ok := out["url"].(string); ok {
+		out["url"] = withoutSecrets(u)
+	}
+	return out
+}
+
+// stored is the form in which a session keeps its options.
+type stored struct {
+	options
+	Runs []options
+}
+
+// document is the JSON of a session's options: the flags of the session, and
+// those of each run where it was a suite.
+func (s stored) document() (string, error) {
+	doc := maps.Clone(s.options)
+	if len(s.Runs) > 0 {
+		doc["runs"] = s.Runs
+	}
+	b, err := json.Marshal(doc)
+	return string(b), err
+}
+
+// readStored reads it back.
+func readStored(doc string) (stored, error) {
+	var s stored
+	if err := json.Unmarshal([]byte(doc), &s.options); err != nil {
+		return s, fmt.Errorf("its options can't be read: %w", err)
+	}
+	if s.options["runs"] == nil {
+		return s, nil
+	}
+	var runs struct{ Runs []options }
+	if err := json.Unmarshal([]byte(doc), &runs); err != nil {
+		return s, fmt.Errorf("its runs can't be read: %w", err)
+	}
+	s.Runs = runs.Runs
+	delete(s.options, "runs")
+	return s, nil
+}
+
+// readSuite reads a suite: the keys are the names of flags; those at the top
+// hold for each [[run]] that does not set its own.
+func readSuite(file string) (stored, error) {
+	var s stored
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return s, fmt.Errorf("--suite: %w", err)
+	}
+	if _, err := toml.Decode(string(raw), &s.options); err != nil {
+		return s, fmt.Errorf("--suite %s: %s", file, strings.TrimPrefix(err.Error(), "toml: "))
+	}
+	runs, ok := s.options["run"].([]map[string]any)
+	if !ok || len(runs) == 0 {
+		return s, fmt.Errorf("--suite %s has no [[run]]: it needs one for each target or matrix", file)
+	}
+	delete(s.options, "run")
+	if err := unknown(s.options, func(name string) bool { return name == "suite" || name == "resume" }); err != nil {
+		return s, fmt.Errorf("--suite %s: %w", file, err)
+	}
+	top, shared := s.options.split()
+	for i, r := range runs {
+		if err := unknown(r, func(name string) bool { return slices.Contains(sessionFlags, name) }); err != nil {
+			return s, fmt.Errorf("--suite %s, run %d: %w", file, i+1, err)
+		}
+		s.Runs = append(s.Runs, shared.over(r))
+	}
+	s.options = top
+	return s, nil
+}
+
+// unknown says which key is no flag of collect, or one that refused names.
+func unknown(o options, refused func(name string) bool) error {
+	for _, name := range slices.Sorted(maps.Keys(o)) {
+		is := func(f cli.Flag) bool { return f.Names()[0] == name }
+		switch {
+		case !slices.ContainsFunc(collectFlags(), is):
+			return fmt.Errorf("%q is no flag of collect: did you mean %q?", name, strings.TrimLeft(cli.SuggestFlag(collectFlags(), name, true), "-"))
+		case refused(name):
+			return fmt.Errorf("%q can't be set here: it is one for the whole session", name)
+		}
+	}
+	return nil
+}
