@@ -23,6 +23,7 @@ import json
 import os
 import shlex
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -154,7 +155,7 @@ def run(command, out, **options):
             return f"none within {SWEEP_S} s"
 
 
-def client(name, sweep, out, command, **options):
+def client(sweep, out, command, **options):
     """Run one client against a mock of its own; its exit code and its file."""
     with mock(sweep["mock"], out) as port:
         if "--reuse-instance" in sweep["bench"]:
@@ -164,19 +165,27 @@ def client(name, sweep, out, command, **options):
     return code, json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
 
+class Tokwatt:
+    def __init__(self, binary, work):
+        self.binary, self.work = binary, work
+        self.env = {**os.environ, "HOME": str(work)}
+        exo_parity_tokenizer.write(work / "tokenizer")
+
+    def command(self, port, matrix, out):
+        return [self.binary, "collect", "--db", f"{out}.db", "--profile", "exo", "--host", "127.0.0.1", "--port", port, "--model", MODEL, *matrix,
+                "--tokenizer", self.work / "tokenizer", "--json-out", out]
+
+
 def both(name, sweep, tokwatt, bench, work):
-    """The files of both clients, run beside each other."""
+    """Exit code and file of both clients, run beside each other."""
     folder = work / name
     folder.mkdir()
-    ours = lambda port, matrix, out: [
-        tokwatt, "collect", "--db", folder / "tokwatt.db", "--profile", "exo", "--host", "127.0.0.1", "--port", port, "--model", MODEL, *matrix,
-        "--tokenizer", work / "tokenizer", "--json-out", out]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        mine = pool.submit(client, name, sweep, folder / "tokwatt", ours, env={**os.environ, "HOME": str(work)})
+        mine = pool.submit(client, sweep, folder / "tokwatt", tokwatt.command, env=tokwatt.env)
         if bench is None:
             kept = RECORDED / f"{name}.json"
             return (0, json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else None), mine.result()
-        theirs = pool.submit(client, name, sweep, folder / "exo", bench.command, env=bench.env, cwd=bench.cwd)
+        theirs = pool.submit(client, sweep, folder / "exo", bench.command, env=bench.env, cwd=bench.cwd)
         return theirs.result(), mine.result()
 
 
@@ -197,6 +206,46 @@ def check(checks, name, sweep, theirs, mine, work):
     found = files.differences(exo, ours)
     checks.that(f"{name}: {len(exo['runs'])} runs, {files.leaves(ours)} values agree", not found, "" if not found else f"{len(found)} differences\n      " + "\n      ".join(found[:12]))
     print(f"      {files.times(exo, ours)}")
+
+
+# What tokwatt's file is beside its contents.
+
+def check_stdout(checks, tokwatt, work):
+    """--stdout prints the file, and nothing else."""
+    with mock([], work / "stdout") as port, open(work / "stdout.console.txt", "wb") as console:
+        command = tokwatt.command(port, ["--pp", "32", "--tg", "8", "--stdout"], work / "stdout.json")
+        done = subprocess.run(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=console, env=tokwatt.env, timeout=SWEEP_S)
+    file = work / "stdout.json"
+    checks.that("--stdout prints what --json-out writes", file.exists() and done.stdout == file.read_bytes() and b'"runs"' in done.stdout, f"{len(done.stdout)} bytes")
+
+
+def check_interrupt(checks, tokwatt, work):
+    """After ^C the file has what was measured, and no half of it stands beside."""
+    folder = work / "interrupt"
+    folder.mkdir()
+    with mock([], folder / "mock") as port, open(folder / "console.txt", "wb") as console:
+        command = tokwatt.command(port, ["--pp", "32", "--tg", "50", "--repeat", "50"], folder / "results.json")
+        child = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=console, stderr=console, env=tokwatt.env)
+        deadline = time.monotonic() + SWEEP_S
+        while answers(folder / "mock.requests.jsonl") < ENOUGH and child.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.1)
+        time.sleep(1)
+        child.send_signal(signal.SIGINT)
+        code = child.wait(SWEEP_S)
+    file = folder / "results.json"
+    runs = json.loads(file.read_text(encoding="utf-8"))["runs"] if file.exists() else []
+    checks.that("interrupted: exit code", code == 130, code)
+    checks.that("interrupted: the file has what was measured", 0 < len(runs) < 50 and [r["repeat_index"] for r in runs] == list(range(len(runs))), f"{len(runs)} runs")
+    left = [p.name for p in folder.iterdir() if p.name.startswith(".")]
+    checks.that("interrupted: no half a file is left", not left, left or "")
+
+
+ENOUGH = 4  # answers before ^C, those of what tokwatt asks beforehand included
+
+
+def answers(log):
+    lines = log.read_text().splitlines() if log.exists() else []
+    return sum("/chat/completions" in line for line in lines)
 
 
 def main():
@@ -221,16 +270,19 @@ def main():
         if kept.exists():
             missed = files.blind(json.loads(kept.read_text(encoding="utf-8")))
             checks.that(f"the comparison sees every change in {name}.json", not missed, "; ".join(missed[:5]))
-    exo_parity_tokenizer.write(work / "tokenizer")
+    tokwatt = Tokwatt(a.tokwatt.resolve(), work)
     bench = ExoBench(source, work) if source else None
     wanted = a.only.split(",") if a.only else list(sweeps) if a.full else CI
     for name in [n for n in wanted if n in NO_RUN]:
         print(f"      {name}: no sweep of tokwatt's: {NO_RUN[name]}")
     wanted = [n for n in wanted if n not in NO_RUN]
     with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
-        results = {n: pool.submit(both, n, sweeps[n], a.tokwatt.resolve(), bench, work) for n in wanted}
+        results = {n: pool.submit(both, n, sweeps[n], tokwatt, bench, work) for n in wanted}
         for name, result in results.items():
             check(checks, name, sweeps[name], *result.result(), work)
+    if not a.only:
+        check_stdout(checks, tokwatt, work)
+        check_interrupt(checks, tokwatt, work)
     print(f"{checks.passed} passed, {checks.failed} failed")
     sys.exit(1 if checks.failed else 0)
 
