@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,8 +17,10 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"tokwatt/collect"
+	"tokwatt/collect/exo"
 	"tokwatt/collect/find"
 	"tokwatt/collect/inproc"
+	"tokwatt/collect/ollama"
 	"tokwatt/collect/openai"
 )
 
@@ -25,6 +28,7 @@ import (
 type choice struct {
 	engine string // "auto", "exo", "ollama", "openai", "reference"
 	server openai.Options
+	exo    exo.Options // less what server has
 }
 
 func newChoice(cmd *cli.Command, profile collect.Profile) (choice, error) {
@@ -40,6 +44,9 @@ func newChoice(cmd *cli.Command, profile collect.Profile) (choice, error) {
 		c.server.Tokenizer = dir
 	}
 	if err := c.address(cmd); err != nil {
+		return c, err
+	}
+	if err := c.exoOptions(cmd); err != nil {
 		return c, err
 	}
 	if name := c.server.APIKeyEnv; name != "" && os.Getenv(name) == "" {
@@ -92,6 +99,30 @@ var defaultPort = map[string]int{"exo": 52415, "ollama": 11434}
 // fromServer is the value of --tokenizer that asks the server for its counts,
 // whatever model folders there are.
 const fromServer = "server"
+
+// exoOptions reads the flags of exo's own.
+func (c *choice) exoOptions(cmd *cli.Command) error {
+	for _, f := range exoFlags() {
+		name := f.Names()[0]
+		if cmd.IsSet(name) && c.engine != "exo" {
+			return usagef("--%s is about exo: it needs --engine exo, or --profile exo", name)
+		}
+	}
+	c.exo = exo.Options{
+		InstanceMeta: cmd.String("instance-meta"), Sharding: cmd.String("sharding"),
+		MinNodes: cmd.Int("min-nodes"), MaxNodes: cmd.Int("max-nodes"),
+		ReuseInstance: cmd.Bool("reuse-instance"), SkipPipelineJaccl: cmd.Bool("skip-pipeline-jaccl"),
+		SkipTensorRing: cmd.Bool("skip-tensor-ring"), ForceDownload: cmd.Bool("force-download"),
+		DangerDeleteDownloads: cmd.Bool("danger-delete-downloads"),
+	}
+	if cmd.IsSet("settle-timeout") {
+		c.exo.SettleTimeout = cmp.Or(cmd.Duration("settle-timeout"), -1) // 0: ask once
+	}
+	if err := c.exo.Validate(); err != nil {
+		return usage(oneSentence(err))
+	}
+	return nil
+}
 
 // token is what may name a header (RFC 9110), and ownHeaders are those that a
 // request can't do without.
@@ -156,6 +187,12 @@ func (c choice) driver(ctx context.Context, tell func(string)) (d collect.Driver
 // native is the driver of a server.
 func (c choice) native(name string, tell func(string)) collect.Driver {
 	switch name {
+	case "exo":
+		o := c.exo
+		o.URL, o.APIKeyEnv, o.Headers, o.Notify = cmp.Or(c.server.URL, exo.DefaultURL()), c.server.APIKeyEnv, c.server.Headers, tell
+		return exo.Driver{Options: o}
+	case "ollama":
+		return ollama.Driver{Options: ollama.Options{URL: cmp.Or(c.server.URL, ollama.DefaultURL()), APIKeyEnv: c.server.APIKeyEnv, Headers: c.server.Headers}}
 	}
 	return openai.Driver{Options: c.server}
 }

@@ -22,14 +22,20 @@ var layers = map[string]string{
 	"power":                        "",
 	"collect":                      "power",
 	"collect/host":                 "collect",
+	"collect/kinds":                "collect",
+	"collect/wire":                 "collect",
+	"collect/openai":               "collect collect/wire",
+	"collect/ollama":               "collect collect/wire",
+	"collect/exo":                  "collect collect/wire collect/openai power",
+	"collect/inproc":               "collect mlx/engine",
+	"collect/find":                 "collect collect/wire collect/openai",
 	"collect/prompt":               "collect collect/prompt/source collect/prompt/template collect/prompt/tokenizer",
 	"collect/prompt/source":        "collect/prompt/template collect/prompt/tokenizer",
 	"collect/prompt/template":      "",
 	"collect/prompt/tokenizer":     "",
-	"collect/openai":               "collect",
-	"collect/inproc":               "collect mlx/engine",
 	"collect/exchange":             "collect analyze",
 	"collect/script":               "",
+	"collect/calibrate":            "collect collect/openai collect/script analyze",
 	"collect/collecttest":          "collect collect/script",
 	"store":                        "collect store/internal/boltpage",
 	"store/internal/boltpage":      "",
@@ -39,7 +45,8 @@ var layers = map[string]string{
 	"analyze/duck":                 "analyze",
 	"analyze/duck/rowio":           "analyze/duck",
 	"plot":                         "analyze",
-	"cmd/tokwatt": "mlx/engine mlx/model collect collect/host collect/prompt collect/openai collect/inproc " +
+	"cmd/tokwatt": "mlx/engine mlx/model collect collect/calibrate collect/exchange collect/exo collect/find collect/host " +
+		"collect/inproc collect/kinds collect/ollama collect/openai collect/prompt collect/prompt/source " +
 		"store analyze analyze/duck analyze/duck/rowio plot",
 }
 
@@ -48,6 +55,7 @@ var layers = map[string]string{
 var owners = map[string]string{
 	"codeberg.org/go-fonts/liberation": "plot",
 	"codeberg.org/go-pdf/fpdf":         "plot",
+	"github.com/BurntSushi/toml":       "cmd/tokwatt",
 	"github.com/apache/arrow-go/v18":   "analyze",
 	"github.com/ardanlabs/jinja":       "collect/prompt/template",
 	"github.com/dlclark/regexp2/v2":    "collect/prompt/tokenizer",
@@ -59,7 +67,7 @@ var owners = map[string]string{
 	"github.com/vbauerster/mpb/v8":     "cmd/tokwatt",
 	"go.etcd.io/bbolt":                 "store store/internal/boltpage",
 	"golang.org/x/image":               "plot",
-	"golang.org/x/sys":                 "collect/host mlx/engine",
+	"golang.org/x/sys":                 "collect collect/host mlx/engine",
 	"golang.org/x/term":                "cmd/tokwatt",
 	"golang.org/x/text":                "collect/prompt/tokenizer",
 	"gonum.org/v1/gonum":               "mlx/internal/host",
