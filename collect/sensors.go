@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +20,9 @@ const (
 	readTimeout = 5 * time.Second
 	stopTimeout = 2 * time.Second
 )
+
+// maxSamples is how many readings one record holds: a batch may take hours.
+const maxSamples = 1 << 13
 
 // sampler reads sources beside a measurement, each in a goroutine of its own,
 // so that one that hangs keeps no other from being read. Readings are kept
@@ -145,8 +149,10 @@ func (t *targetRun) flush(s *sampler) error {
 	for _, err := range faults {
 		t.warn("%v; it is tried again, and what can't be read is missing", err)
 	}
-	if len(got) == 0 {
-		return nil
+	for part := range slices.Chunk(got, maxSamples) {
+		if err := t.put(&Samples{Segment: t.segment, Samples: part}); err != nil {
+			return err
+		}
 	}
-	return t.put(&Samples{Segment: t.segment, Samples: got})
+	return nil
 }
