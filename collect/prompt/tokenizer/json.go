@@ -9,10 +9,10 @@ import (
 )
 
 // scanner reads a tokenizer.json, of which nearly all is the vocabulary and
-// the list of merges: up to 33 MB with a million strings. encoding/json would
-// validate each byte twice and allocate each string, the merges' too, which
-// are only looked up; that takes about three times as long. The scanner reads
-// those two lists itself and leaves every other value to encoding/json.
+// the list of merges: 33 MB with 1.3 million strings for Gemma 3. It reads
+// those two itself, in a fifth of the time of encoding/json, which validates
+// each byte first and allocates each string of the merges, though they are
+// only looked up. Every other value it leaves to encoding/json.
 type scanner struct {
 	data []byte
 	at   int
