@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"tokwatt/collect"
@@ -36,7 +35,6 @@ type Sizer struct {
 	ready   bool
 	silent  error   // the engine did not answer in time
 	system  bool    // the nonce goes into a system message
-	base    float64 // tokens of a prompt of no atoms, by the line's fit
 	slope   float64 // tokens an atom
 	minimum int64   // tokens of a prompt of one atom
 	head    *int64  // tokens that two openings have in common, as the engine says
@@ -58,7 +56,7 @@ func New(count CountFunc, opts Options) *Sizer {
 	if opts.Source == "" {
 		opts.Source = collect.PromptCalibrated
 	}
-	return &Sizer{count: count, opts: opts, sizes: map[int64]size{}, fresh: newOpenings()}
+	return &Sizer{count: count, opts: opts, sizes: map[int64]size{}, fresh: newOpenings(words[:])}
 }
 
 // Source says how the lengths are known.
@@ -119,9 +117,8 @@ func (s *Sizer) fit(ctx context.Context) error {
 	s.slope = float64(long.PromptTokens-short.PromptTokens) / (longFit - shortFit)
 	if s.slope <= 0 {
 		return fmt.Errorf("the server counts %d tokens for %d times %q and %d for %d times, so no length can be fitted: take another --atom, such as %s",
-			short.PromptTokens, shortFit, s.opts.Atom, long.PromptTokens, longFit, s.others())
+			short.PromptTokens, shortFit, s.opts.Atom, long.PromptTokens, longFit, others(s.opts.Atom))
 	}
-	s.base = float64(short.PromptTokens) - s.slope*shortFit
 	s.minimum = short.PromptTokens
 	s.ready = true
 	s.noteHead(long)
@@ -189,57 +186,29 @@ func (s *Sizer) find(ctx context.Context, pp int64) error {
 		return err
 	}
 	if pp < s.minimum {
-		return fmt.Errorf("it is shorter than the chat template and one %q, which make %d: take --pp %d or more",
-			s.opts.Atom, s.minimum, s.minimum)
+		return tooShort(fmt.Sprintf("the chat template and one %q", s.opts.Atom), s.minimum)
 	}
-	atoms := s.guess(float64(pp) - s.base)
-	below, over := 0, math.MaxInt // atoms known to make too few and too many tokens
-	for range tries {
+	count := func(atoms int) (int64, error) {
 		c, err := s.count(ctx, s.prompt(atoms))
-		if err != nil {
-			return err
+		if err == nil {
+			s.noteHead(c)
 		}
-		s.noteHead(c)
-		got := c.PromptTokens
-		if got == pp {
-			s.sizes[pp] = size{atoms: atoms, verified: &pp}
-			return nil
-		}
-		if got < pp {
-			below = max(below, atoms)
-		} else {
-			over = min(over, atoms)
-		}
-		if over-below <= 1 {
-			return s.overshot(pp, got)
-		}
-		atoms = min(max(atoms+s.guess(float64(pp-got)), below+1), over-1)
+		return c.PromptTokens, err
 	}
-	return fmt.Errorf("the server's count does not follow the number of %q steadily: take another --atom, such as %s", s.opts.Atom, s.others())
-}
-
-// guess is how many atoms make n tokens by the fitted line, at least one either
-// way.
-func (s *Sizer) guess(n float64) int {
-	atoms := int(math.Round(n / s.slope))
-	if atoms == 0 {
-		return int(math.Copysign(1, n))
+	find := search{count: count, least: point{shortFit, s.minimum}, slope: s.slope, tries: tries}
+	atoms, err := shortFit, error(nil)
+	if pp > s.minimum {
+		atoms, err = find.find(pp)
 	}
-	return atoms
-}
-
-func (s *Sizer) overshot(pp, got int64) error {
-	return fmt.Errorf("%q leaps over it (a neighbouring number of them makes %d tokens): take --pp %d, or another --atom, such as %s",
-		s.opts.Atom, got, got, s.others())
-}
-
-// others names the atoms that are worth a try.
-func (s *Sizer) others() string {
-	var out []string
-	for _, a := range []string{"a ", " a", `\n`, "0 "} {
-		if a != s.opts.Atom {
-			out = append(out, fmt.Sprintf("%q", a))
-		}
+	var leap *leapError
+	switch {
+	case errors.As(err, &leap):
+		return leapt(s.opts.Atom, leap)
+	case errors.Is(err, errUnsteady):
+		return unsteady(s.opts.Atom)
+	case err != nil:
+		return err
 	}
-	return strings.Join(out, " or ")
+	s.sizes[pp] = size{atoms: atoms, verified: &pp}
+	return nil
 }

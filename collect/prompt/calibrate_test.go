@@ -171,7 +171,7 @@ func TestWordsAreAlike(t *testing.T) {
 }
 
 func TestOpeningsStartWithAWordOfTheirOwn(t *testing.T) {
-	o := newOpenings()
+	o := newOpenings(words[:])
 	last := map[string]int{}
 	for i := range 4 * len(words) {
 		w := strings.Fields(o.next())

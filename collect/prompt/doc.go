@@ -1,13 +1,21 @@
 // Package prompt makes prompts of an exact length in tokens.
 //
 // A prompt is an atom, " a" unless the user says otherwise, repeated until the
-// engine counts the wanted number of tokens, its chat template included. The
-// package owns no tokenizer: it asks a count function, which is the engine's
-// own tokenizer in process and a request of one token over HTTP. So the
-// search must be frugal: it fits a line through two short prompts, guesses,
-// and verifies, correcting the guess when the line was not straight
-// (calibrate.go).
+// wanted number of tokens is reached, the chat template included. There are two
+// ways to know that number, both a collect.Prompter over one search (search.go):
+//
+//   - Exact (exact.go) counts with the model's own tokenizer and chat template,
+//     which Open reads from its files (model.go). It is compared once with the
+//     engine's count, where there is one.
+//   - Sizer (calibrate.go) asks a count function: the engine's own tokenizer in
+//     process, a request of one token over HTTP. It serves where a model's files
+//     are not at hand, or can't be counted exactly: an *InexactError of Open.
 //
 // Where nothing else keeps a server from reusing an earlier request's prefix,
-// every prompt begins with words of its own (nonce.go).
+// every prompt begins with words of its own (nonce.go), in the system message
+// where the template has one. Exact takes words that cost one length each
+// (openings.go); Sizer believes that they do.
+//
+// The parts that know file formats are packages of their own: tokenizer,
+// template, source.
 package prompt

@@ -25,21 +25,24 @@ var words = [64]string{
 
 // openings makes openings that nobody has seen before.
 type openings struct {
-	turn int
+	words []string
+	turn  int
 }
 
 // newOpenings begins at any word, so that two sessions on one server differ.
-func newOpenings() *openings { return &openings{turn: rand.IntN(len(words))} }
+func newOpenings(words []string) *openings {
+	return &openings{words: words, turn: rand.IntN(len(words))}
+}
 
 // next is a fresh opening. Its first word is that of none of the 63 before it:
 // a server that keeps the last few prompts, mlx_lm's keeps ten, would have the
 // template and one word more in its cache of every sixth prompt otherwise.
 func (o *openings) next() string {
-	o.turn = (o.turn + 1) % len(words)
+	o.turn = (o.turn + 1) % len(o.words)
 	var b strings.Builder
-	b.WriteString(" " + words[o.turn])
+	b.WriteString(" " + o.words[o.turn])
 	for range nonceWords - 1 {
-		b.WriteString(" " + words[rand.IntN(len(words))])
+		b.WriteString(" " + o.words[rand.IntN(len(o.words))])
 	}
 	return b.String()
 }

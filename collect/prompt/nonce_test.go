@@ -10,7 +10,7 @@ import (
 // opening in hundreds: that much package analyze allows for.
 func TestOpeningsInARadixCache(t *testing.T) {
 	const prompts = 2000
-	o := newOpenings()
+	o := newOpenings(words[:])
 	seen := map[string]bool{}
 	over := 0
 	for range prompts {

@@ -1,0 +1,91 @@
+package prompt
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"tokwatt/collect/prompt/source"
+	"tokwatt/collect/prompt/template"
+	"tokwatt/collect/prompt/tokenizer"
+)
+
+// A Model is a model's own tokenizer and chat template, read from its files.
+// Loading one takes up to a second, so it is done once for all engines.
+type Model struct {
+	Path      string  // the folder or file
+	EOS       []int64 // ids of the end tokens
+	Dated     bool    // the chat template writes the date into the prompt
+	tokenizer *tokenizer.Tokenizer
+	chat      Chat
+}
+
+// InexactError is a model whose prompts can't be counted here as its engine
+// counts them. Lengths can still be had by calibration.
+type InexactError struct {
+	Err error // names what it is that can't be done
+}
+
+func (e *InexactError) Error() string { return e.Err.Error() }
+func (e *InexactError) Unwrap() error { return e.Err }
+
+// Open reads a model by a folder, a GGUF file or a model id in the hub's cache
+// on this machine. today is the date for chat templates that write one; a
+// session is best measured with one date. What exists but can't be counted
+// exactly is an *InexactError; the error of what is not there wraps
+// fs.ErrNotExist.
+func Open(ref string, today time.Time) (*Model, error) {
+	m, err := open(ref, today)
+	var model *source.UnsupportedError
+	var chat *template.UnsupportedError
+	var refused *template.RefusedError
+	var tokens *tokenizer.UnsupportedError
+	if errors.As(err, &model) || errors.As(err, &chat) || errors.As(err, &refused) || errors.As(err, &tokens) {
+		err = &InexactError{Err: err}
+	}
+	return m, err
+}
+
+func open(ref string, today time.Time) (*Model, error) {
+	files, err := source.Open(ref)
+	if err != nil {
+		return nil, err
+	}
+	chat, err := files.Template(today)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := chat.Render("", "x"); err != nil {
+		return nil, err
+	}
+	tok, err := files.Tokenizer()
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{Path: files.Path, EOS: files.EOS, tokenizer: tok, chat: chat}
+	_, m.Dated = chat.Date()
+	if files.AddBOS && files.Special.BOS != "" {
+		m.chat = begun{chat, files.Special.BOS}
+	}
+	return m, nil
+}
+
+// Exact makes a prompter of the model.
+func (m *Model) Exact(opts ExactOptions) (*Exact, error) {
+	return NewExact(m.tokenizer, m.chat, opts)
+}
+
+// begun is a Chat whose engine puts a token in front where the template does
+// not, as llama.cpp does.
+type begun struct {
+	chat  Chat
+	token string
+}
+
+func (b begun) Render(system, user string) (string, error) {
+	text, err := b.chat.Render(system, user)
+	if err == nil && !strings.HasPrefix(text, b.token) {
+		text = b.token + text
+	}
+	return text, err
+}
