@@ -40,11 +40,13 @@ func (a *answer) line(line []byte, at int64) error {
 	if a.cut != nil {
 		return broken(a.cut)
 	}
+	size := len(line)
+	line = withoutContext(line)
 	a.scratch = object{}
 	err := a.scratch.parse(line)
 	switch {
 	case err == nil:
-		return a.object(&a.scratch, line, at)
+		return a.object(&a.scratch, line, size, at)
 	case breaksOff(err):
 		a.cut = append([]byte{}, line...)
 		return nil
@@ -61,7 +63,7 @@ func (a *answer) line(line []byte, at int64) error {
 		if err := a.scratch.parse(one); err != nil {
 			return broken(one)
 		}
-		if fault := a.object(&a.scratch, one, at); fault != nil || a.stopped || a.done {
+		if fault := a.object(&a.scratch, one, len(one), at); fault != nil || a.stopped || a.done {
 			return fault
 		}
 	}
@@ -76,8 +78,8 @@ func broken(line []byte) error {
 	return collect.Failf(collect.ErrProtocol, "a line is no JSON: %s", wire.Clip(wire.Plain(line), 80))
 }
 
-// object takes one object of an answer.
-func (a *answer) object(o *object, data []byte, at int64) error {
+// object takes one object of an answer, which had size bytes on the wire.
+func (a *answer) object(o *object, data []byte, size int, at int64) error {
 	if o.fault() {
 		return collect.Failf(collect.ErrServer, "the server reported an error: %s", wire.Reason(data))
 	}
@@ -92,7 +94,7 @@ func (a *answer) object(o *object, data []byte, at int64) error {
 	if r := o.DoneReason.S; r != "" {
 		a.finish = wire.Clip(r, wire.MaxReason)
 	}
-	out := collect.Arrival{Chunk: collect.Chunk{T: at, Bytes: int32(len(data)), Tokens: collect.TokensUnknown}}
+	out := collect.Arrival{Chunk: collect.Chunk{T: at, Bytes: int32(size), Tokens: collect.TokensUnknown}}
 	if o.ended() {
 		a.done = true
 		// The last object of a stream has no text, but for what a parser held
@@ -178,7 +180,7 @@ func (a *answer) body(data []byte, at int64, err error) error {
 		}
 		return broken(data)
 	}
-	if fault := a.object(&o, data, at); fault != nil {
+	if fault := a.object(&o, data, len(data), at); fault != nil {
 		return fault
 	}
 	return a.end(err)

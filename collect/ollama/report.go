@@ -16,7 +16,7 @@ type stats struct {
 	model  string // that answered: asked, where it is the same to Ollama
 	named  string // the newest name in an answer
 	counts counts
-	raw    []byte // the newest object that told a figure, without what is no statistic
+	newest []byte // the newest object that told a figure
 }
 
 // take keeps the statistics of an object.
@@ -36,7 +36,7 @@ func (s *stats) take(o *object, data []byte) {
 		}
 	}
 	if told {
-		s.raw = statistics(data)
+		s.newest = append(s.newest[:0], data...)
 	}
 }
 
@@ -69,8 +69,10 @@ var noStatistic = map[string]bool{
 // statistics is an object as it came, without the fields that are no
 // statistics; nil where nothing is left.
 func statistics(data []byte) []byte {
-	if fixed := wire.Quoted(data); fixed != nil {
-		data = fixed
+	if !json.Valid(data) {
+		if data = wire.Quoted(data); data == nil {
+			return nil
+		}
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -120,7 +122,7 @@ func (s *stats) report() collect.Report {
 		LoadNS:           c.LoadDuration.V,
 		PromptEvalNS:     c.PromptEvalDuration.V,
 		EvalNS:           c.EvalDuration.V,
-		JSON:             string(s.raw),
+		JSON:             string(statistics(s.newest)),
 	}
 }
 

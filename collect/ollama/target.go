@@ -51,9 +51,11 @@ func (t *Target) Describe(ctx context.Context) (collect.TargetInfo, error) {
 	if err != nil {
 		return t.info, err
 	}
-	l, err := t.srv.tags(ctx)
-	if err != nil {
-		return t.info, err
+	// The server is alive: what else it does not tell is not told.
+	l, _ := t.srv.tags(ctx)
+	t.show, _ = t.srv.show(ctx, t.asked)
+	if ctx.Err() != nil {
+		return t.info, ctx.Err()
 	}
 	t.info.EngineVersion, t.info.Endpoint = version, t.srv.Endpoint()
 	t.listed = l.names()
@@ -62,9 +64,6 @@ func (t *Target) Describe(ctx context.Context) (collect.TargetInfo, error) {
 		t.info.ServedModel, t.digest = shown(m.name()), m.Digest
 	}
 	t.info.Unlisted = !ok && len(l.models) > 0
-	if t.show, err = t.srv.show(ctx, t.asked); err != nil {
-		return t.info, err
-	}
 	t.info.ModelFormat = cmp.Or(t.show.Details.Format, m.Details.Format)
 	t.info.Quantization = cmp.Or(t.show.Details.QuantizationLevel, m.Details.QuantizationLevel)
 	t.show.Details.ParameterSize = cmp.Or(t.show.Details.ParameterSize, m.Details.ParameterSize)
