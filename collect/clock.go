@@ -1,12 +1,19 @@
 package collect
 
-import "time"
+import (
+	"io"
+	"sync"
+	"time"
+)
 
 // Clock is a segment's one clock: nanoseconds since its origin on the
 // monotonic clock. Everything that is stamped in a segment is stamped by the
 // same Clock, so any two stamps may be subtracted.
 type Clock struct {
 	origin time.Time // carries both the wall and the monotonic reading
+
+	stamping sync.Once
+	stamper  io.Closer // see keepStamping
 }
 
 // NewClock starts a clock now.

@@ -7,7 +7,8 @@ import (
 
 // StampedReader notes when the bytes of each read arrived. It stands right
 // over a connection, below whatever buffers and decodes, and it is made when
-// the connection is: the kernel stamps only what comes in after that.
+// the connection is: the kernel stamps only what comes in after that, the
+// first time some milliseconds after.
 //
 // Of a plain TCP connection under Linux the kernel's own stamp is taken,
 // of the segment that a read ended in. That leaves out how long this process
@@ -23,16 +24,18 @@ type StampedReader struct {
 	r      io.Reader
 	kernel *kernelReader // nil: r is no connection whose stamps the kernel tells
 	offset int64         // wall clock less segment clock, ns
-	at     int64
-	user   bool // a read that brought something was stamped here
+	at     int64         // 0 before the first read: bytes may have waited for the reader to be made
+	user   bool          // a read that brought something was stamped here
 }
 
 // NewStampedReader stamps the reads of r with clock.
 func NewStampedReader(clock *Clock, r io.Reader) *StampedReader {
 	s := &StampedReader{clock: clock, r: r, kernel: newKernelReader(r)}
-	var wall int64
-	s.at, wall = clock.both()
-	s.offset = wall - s.at
+	if s.kernel != nil {
+		clock.stamping.Do(func() { clock.stamper = keepStamping() })
+	}
+	now, wall := clock.both()
+	s.offset = wall - now
 	return s
 }
 

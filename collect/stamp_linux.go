@@ -49,6 +49,21 @@ func newKernelReader(r io.Reader) *kernelReader {
 	return k
 }
 
+// keepStamping has the kernel go on stamping until what it returns is closed
+// or forgotten. The kernel stamps packets while there is a socket that wants
+// it, and takes its time to begin: it patches its own code, in the background,
+// when the first such socket comes, and again when the last one goes, as
+// between two batches. An unused socket keeps it at it.
+func keepStamping() io.Closer {
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	// Refused, it is of no use and does no harm.
+	_ = syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_TIMESTAMPNS, 1)
+	return os.NewFile(uintptr(fd), "stamping")
+}
+
 // read is conn.Read that also returns the stamp of the newest byte, in ns of
 // the wall clock; 0 where the kernel gave none.
 func (k *kernelReader) read(p []byte) (n int, stamp int64, err error) {

@@ -9,4 +9,6 @@ type kernelReader struct{}
 
 func newKernelReader(io.Reader) *kernelReader { return nil }
 
+func keepStamping() io.Closer { return nil }
+
 func (*kernelReader) read([]byte) (n int, stamp int64, err error) { return 0, 0, io.ErrNoProgress }

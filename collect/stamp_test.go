@@ -94,6 +94,20 @@ func TestStampedRead(t *testing.T) {
 	}
 }
 
+// TestStampedLate: what came in before the reader was made is stamped as well.
+func TestStampedLate(t *testing.T) {
+	clock := NewClock()
+	stamped(t, clock) // from now on the kernel stamps
+	near, far := pair(t)
+	far.Write([]byte("event"))
+	time.Sleep(2 * time.Millisecond)
+	made := clock.Now()
+	s := NewStampedReader(clock, near)
+	if _, err := s.Read(make([]byte, 10)); err != nil || s.kernel != nil && (s.Source() != StampKernel || s.At() >= made) {
+		t.Errorf("at %d by %s, made at %d, %v", s.At(), s.Source(), made, err)
+	}
+}
+
 // TestReadTogether: events that were read together bear one stamp, of the last
 // segment.
 func TestReadTogether(t *testing.T) {

@@ -20,11 +20,13 @@ import (
 	"os/signal"
 	"syscall"
 
+	"tokwatt/collect/calibrate"
 	"tokwatt/mlx/engine"
 )
 
 func main() {
 	engine.RunIfWorker()
+	calibrate.RunIfServer()
 	// A reader that has seen enough ends neither a bench nor a cleaning up.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)

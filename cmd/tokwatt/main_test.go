@@ -14,6 +14,7 @@ import (
 
 	"tokwatt/analyze/analyzetest"
 	"tokwatt/analyze/duck"
+	"tokwatt/collect/calibrate"
 	"tokwatt/mlx/engine"
 	"tokwatt/store"
 )
@@ -26,6 +27,7 @@ const beProgram = "TOKWATT_TEST_BE_PROGRAM"
 
 func TestMain(m *testing.M) {
 	engine.RunIfWorker()
+	calibrate.RunIfServer()
 	if os.Getenv(beProgram) != "" {
 		main()
 	}

@@ -38,15 +38,26 @@ const (
 	model   = "calibration"
 )
 
-// minBatches is how often a number of streams is released at least.
+// minBatches is how often a number of streams is released at least, where
+// enough requests are asked for.
 const minBatches = 20
 
 // Options of Run. The zero value is the default.
 type Options struct {
 	Streams  []int64 // default 1, 8, 32
 	Requests int64   // of each number of streams at least; default 100, the fewest that have a p99
-	// Notify is told when a batch is over. May be nil.
+	// Notify is told when a batch is over, and counts those of all numbers of
+	// streams. May be nil.
 	Notify func(streams, done, planned int64)
+}
+
+// batches is how often a number of streams is released.
+func (o *Options) batches(streams int64) int64 {
+	n := (o.Requests + streams - 1) / streams
+	if o.Requests < DefaultRequests {
+		return n
+	}
+	return max(n, minBatches)
 }
 
 // DefaultRequests is Options.Requests where it is 0.
@@ -91,13 +102,9 @@ func Run(ctx context.Context, opts Options) (Result, error) {
 		return Result{}, err
 	}
 	defer srv.kill()
-	var runs []run
-	for _, n := range opts.Streams {
-		r, err := measure(ctx, srv.url, n, opts)
-		if err != nil {
-			return Result{}, err
-		}
-		runs = append(runs, r)
+	runs, err := measureAll(ctx, srv.url, opts)
+	if err != nil {
+		return Result{}, err
 	}
 	sent, err := srv.finish()
 	if err != nil {
@@ -117,6 +124,28 @@ func Run(ctx context.Context, opts Options) (Result, error) {
 	return res, nil
 }
 
+// measureAll makes the requests of all numbers of streams.
+func measureAll(ctx context.Context, url string, opts Options) ([]run, error) {
+	var done, planned int64
+	for _, n := range opts.Streams {
+		planned += opts.batches(n)
+	}
+	var runs []run
+	for _, n := range opts.Streams {
+		r, err := measure(ctx, url, n, opts.batches(n), func() {
+			done++
+			if opts.Notify != nil {
+				opts.Notify(n, done, planned)
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, r)
+	}
+	return runs, nil
+}
+
 // run is what was measured at one number of streams.
 type run struct {
 	streams int64
@@ -126,19 +155,15 @@ type run struct {
 }
 
 // measure makes the requests of one number of streams.
-func measure(ctx context.Context, url string, streams int64, opts Options) (run, error) {
-	repeat := max(minBatches, (opts.Requests+streams-1)/streams)
-	if opts.Requests < DefaultRequests {
-		repeat = (opts.Requests + streams - 1) / streams
-	}
+func measure(ctx context.Context, url string, streams, batches int64, over func()) (run, error) {
 	spec := collect.Spec{
 		Models: []string{model}, Prompts: []collect.Text{{Text: "calibrate"}}, TG: []int64{tokens},
-		Concurrency: []int64{streams}, Repeat: int(repeat), Cache: collect.CacheServer, NoEOSBan: true,
+		Concurrency: []int64{streams}, Repeat: int(batches), Cache: collect.CacheServer, NoEOSBan: true,
 		Pause: -1, GroupPause: -1, Timeout: time.Minute,
 	}
 	runner := collect.Runner{NoSensors: true, Notify: func(p collect.Progress) {
-		if p.Phase == collect.PhaseMeasured && opts.Notify != nil {
-			opts.Notify(streams, p.Done, p.Planned)
+		if p.Phase == collect.PhaseMeasured {
+			over()
 		}
 	}}
 	r := run{streams: streams}
