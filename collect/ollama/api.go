@@ -16,6 +16,7 @@ type model struct {
 	Model   string  `json:"model"` // newer servers have both
 	Digest  string  `json:"digest"`
 	Details details `json:"details"`
+	Remote  string  `json:"remote_host"` // runs it, where the server only passes requests on
 	// Only in /api/ps:
 	Size          wire.Number `json:"size"`           // bytes, with its context
 	SizeVRAM      wire.Number `json:"size_vram"`      // bytes of them on the GPU
@@ -36,6 +37,7 @@ func (m model) name() string { return cmp.Or(m.Name, m.Model) }
 type listing struct {
 	models []model
 	status int
+	told   bool // it is a list of models, if an empty one
 }
 
 // tags asks for the models that the server has, the running ones or not.
@@ -53,11 +55,15 @@ func (s server) list(ctx context.Context, path string) (listing, error) {
 		return listing{}, err
 	}
 	l := listing{status: r.Status}
-	var body struct{ Models []json.RawMessage }
+	var body map[string]json.RawMessage
 	if r.Status != http.StatusOK || json.Unmarshal(r.Body, &body) != nil {
 		return l, nil
 	}
-	for _, raw := range body.Models {
+	var models []json.RawMessage
+	if raw, ok := body["models"]; ok {
+		l.told = json.Unmarshal(raw, &models) == nil
+	}
+	for _, raw := range models {
 		var m model
 		_ = json.Unmarshal(raw, &m) // fields of odd types are not told
 		if m.name() != "" {

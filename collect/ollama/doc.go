@@ -30,6 +30,7 @@
 //   - eval_count / eval_duration is n / span; it states no rate itself.
 //   - total_duration holds load_duration, which is some milliseconds even where
 //     the model was loaded.
+//   - A model with a remote_host runs elsewhere, and so does its energy.
 //   - How many requests it runs at once (OLLAMA_NUM_PARALLEL) can't be seen
 //     from outside.
 package ollama

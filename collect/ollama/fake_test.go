@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -43,6 +44,35 @@ func (f *fake) start(t *testing.T) string {
 	srv := httptest.NewServer(f)
 	t.Cleanup(srv.Close)
 	return srv.URL
+}
+
+// sent are the requests to /api/generate so far.
+func (f *fake) sent() []body {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.bodies)
+}
+
+// log is the method and path of all requests so far.
+func (f *fake) log() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.asked)
+}
+
+// memory is what is loaded, and how many times a model is still listed that is
+// not.
+func (f *fake) memory() (resident string, lazy int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.resident, f.lazy
+}
+
+// spoil lets nothing be loaded or freed any more.
+func (f *fake) spoil(why string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refuse = why
 }
 
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -24,7 +24,7 @@ type Target struct {
 	info      collect.TargetInfo
 	listed    []string
 	show      shownModel
-	digest    string
+	entry     model // of the server's list; zero where it is not in there
 
 	opened *engine // nil until Open
 	found  *model  // what the server had of the model in memory before that; nil: nothing
@@ -61,7 +61,7 @@ func (t *Target) Describe(ctx context.Context) (collect.TargetInfo, error) {
 	t.listed = l.names()
 	m, ok := l.find(t.asked)
 	if ok {
-		t.info.ServedModel, t.digest = shown(m.name()), m.Digest
+		t.info.ServedModel, t.entry = shown(m.name()), m
 	}
 	t.info.Unlisted = !ok && len(l.models) > 0
 	t.info.ModelFormat = cmp.Or(t.show.Details.Format, m.Details.Format)
@@ -159,7 +159,8 @@ func (t *Target) sampling(window int64) (string, error) {
 	}
 	has := map[string]any{}
 	for name, v := range map[string]string{
-		"parameters": t.show.Parameters, "parameter_size": t.show.Details.ParameterSize, "digest": t.digest,
+		"parameters": t.show.Parameters, "parameter_size": t.show.Details.ParameterSize, "digest": t.entry.Digest,
+		"remote_host": t.entry.Remote,
 	} {
 		if v != "" {
 			has[name] = wire.Clip(wire.OneLine(v), wire.MaxReason)

@@ -43,7 +43,7 @@ func TestDescribe(t *testing.T) {
 			t.Errorf("close: %v", err)
 		}
 	}
-	for _, x := range f.asked {
+	for _, x := range f.log() {
 		if !strings.HasPrefix(x, "GET ") && x != "POST /api/show" {
 			t.Errorf("describing sent %s", x)
 		}
@@ -73,8 +73,8 @@ func TestOpen(t *testing.T) {
 	if info.Sampling != want {
 		t.Errorf("sampling %s", info.Sampling)
 	}
-	if len(f.bodies) != 1 || f.bodies[0].Prompt != "" || *f.bodies[0].KeepAlive != 300 {
-		t.Errorf("loaded with %+v", f.bodies)
+	if b := f.sent(); len(b) != 1 || b[0].Prompt != "" || *b[0].KeepAlive != 300 {
+		t.Errorf("loaded with %+v", b)
 	}
 	// Open again finds the model there: then there is no time of loading.
 	again := target(t, ollama.Options{URL: f.start(t)}, spec)
@@ -118,12 +118,13 @@ func TestRequests(t *testing.T) {
 	if _, err := e.(collect.Counter).Count(t.Context(), collect.Prompt{User: "a b"}); err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range f.bodies {
+	for _, b := range f.sent() {
 		if b.Options["num_ctx"] != 6144.0 || *b.KeepAlive != 300 || b.Stream == nil || b.Raw != nil || b.Context != nil || b.Model != "demo" {
 			t.Errorf("sent %+v", b)
 		}
 	}
-	first, second := f.bodies[1], f.bodies[2]
+	all := f.sent()
+	first, second := all[1], all[2]
 	if first.System != "Be brief." || first.Prompt != "Hi" || !*first.Stream || first.Options["num_predict"] != 5.0 || first.Options["temperature"] != 0.0 || first.Options["seed"] != 7.0 {
 		t.Errorf("sent %+v", first)
 	}
@@ -137,8 +138,8 @@ func TestRequests(t *testing.T) {
 func TestTooShort(t *testing.T) {
 	f := &fake{models: []string{"demo"}, context: 4096}
 	_, err := target(t, ollama.Options{URL: f.start(t)}, sweep).Open(t.Context(), collect.NewClock())
-	if err == nil || !strings.Contains(err.Error(), "4096") || !strings.Contains(err.Error(), "--pp 5000") || len(f.bodies) > 0 {
-		t.Errorf("%v, %d requests", err, len(f.bodies))
+	if err == nil || !strings.Contains(err.Error(), "4096") || !strings.Contains(err.Error(), "--pp 5000") || len(f.sent()) > 0 {
+		t.Errorf("%v, %d requests", err, len(f.sent()))
 	}
 }
 
@@ -155,15 +156,16 @@ func TestUnload(t *testing.T) {
 	if err := tg.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	last := f.bodies[len(f.bodies)-1]
-	if last.Prompt != "" || last.KeepAlive == nil || *last.KeepAlive != 0 || f.lazy != 0 || f.resident != "" {
-		t.Errorf("sent %+v, %d lazy", last, f.lazy)
+	all := f.sent()
+	last := all[len(all)-1]
+	resident, lazy := f.memory()
+	if last.Prompt != "" || last.KeepAlive == nil || *last.KeepAlive != 0 || lazy != 0 || resident != "" {
+		t.Errorf("sent %+v, %d lazy", last, lazy)
 	}
-	n := len(f.bodies)
-	if err := tg.Close(t.Context()); err != nil || len(f.bodies) != n {
+	if err := tg.Close(t.Context()); err != nil || len(f.sent()) != len(all) {
 		t.Errorf("closed twice: %v", err)
 	}
-	f.refuse = "busy"
+	f.spoil("busy")
 	if _, err := tg.Open(t.Context(), collect.NewClock()); err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +196,7 @@ func TestLeave(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []float64
-			for _, b := range f.bodies {
+			for _, b := range f.sent() {
 				got = append(got, *b.KeepAlive)
 			}
 			if !slices.Equal(got, c.want) {
@@ -255,6 +257,36 @@ func TestWhichModel(t *testing.T) {
 	for _, err := range (ollama.Driver{Options: ollama.Options{URL: other.URL}}).Targets(t.Context(), collect.Spec{}) {
 		if err == nil || !strings.Contains(err.Error(), "404") || !strings.Contains(err.Error(), "--url") {
 			t.Errorf("%v", err)
+		}
+	}
+}
+
+// TestFind: an Ollama is found with what it has, and nothing else is taken for
+// one.
+func TestFind(t *testing.T) {
+	f := &fake{models: []string{"a:1b", "b:latest"}, version: "0.12.6", resident: "b:latest"}
+	empty := &fake{version: "0.12.6"}
+	other := listen(t, script.Script{Get: map[string]json.RawMessage{"/api/version": json.RawMessage(`{"version":"1"}`), "/api/tags": json.RawMessage(`{"tags":[]}`)}})
+	slow := listen(t, script.Script{Heads: map[string]script.Answer{"/api/version": {HeadAt: time.Minute}}})
+	begun := time.Now()
+	got := ollama.Find(t.Context(), ollama.Options{}, f.start(t), empty.start(t), other.URL(), listen(t, script.Script{}).URL(), slow.URL(), "http://127.0.0.1:1")
+	if took := time.Since(begun); took > 1500*time.Millisecond {
+		t.Errorf("took %v", took)
+	}
+	if g := got[0]; g.Err != nil || g.Version != "0.12.6" || !slices.Equal(g.Models, f.models) || !slices.Equal(g.Loaded, []string{"another:1b", "b:latest"}) {
+		t.Errorf("%+v", g)
+	}
+	if g := got[1]; g.Err != nil || len(g.Models) > 0 || len(g.Loaded) > 0 {
+		t.Errorf("%+v", g)
+	}
+	for _, g := range got[2:] {
+		if g.Err == nil || g.Version != "" {
+			t.Errorf("%+v passes", g)
+		}
+	}
+	for _, x := range f.log() {
+		if !strings.HasPrefix(x, "GET ") {
+			t.Errorf("a look sent %s", x)
 		}
 	}
 }
@@ -325,7 +357,7 @@ func TestExactPrompts(t *testing.T) {
 	if rows != 2 {
 		t.Errorf("%d rows", rows)
 	}
-	for _, b := range f.bodies {
+	for _, b := range f.sent() {
 		if b.Options["num_ctx"] != 6144.0 {
 			t.Errorf("num_ctx %v", b.Options["num_ctx"])
 		}
