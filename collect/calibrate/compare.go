@@ -43,23 +43,25 @@ func (r *run) compare(sent map[int][]time.Duration) (Level, collect.StampSource,
 	return t.level(r.streams), t.stamps, nil
 }
 
-// request adds one request.
+// request adds one request. Its ITL is taken from the arrivals: where a busy
+// machine has several of them read together, the span may be too short for a
+// rate, and that error counts as well.
 func (t *tally) request(q *collect.Request, row *analyze.RequestRow, sent map[int][]time.Duration) error {
 	word, _, _ := strings.Cut(q.Preview, " ")
 	n, err := strconv.Atoi(word)
-	true_, known := sent[n]
-	if err != nil || !known || len(true_) != tokens || row.TTFTClientMS == nil || row.GenerationTPSClient == nil {
-		return fmt.Errorf("the calibration's own server answered with %q, which is not in its log or not of %d tokens", q.Preview, tokens)
+	real, known := sent[n]
+	said := arrivals(q.Chunks)
+	if err != nil || !known || len(said) != tokens || row.TTFTClientMS == nil {
+		return fmt.Errorf("the calibration's own server answered %q in %d pieces, which is not in its log", q.Preview, len(said))
 	}
-	const span = tokens - 1
-	t.ttft = append(t.ttft, *row.TTFTClientMS-ms(true_[0]))
-	t.itl = append(t.itl, 1000 / *row.GenerationTPSClient - ms(true_[span]-true_[0])/span)
-	t.gaps = append(t.gaps, gaps(q.Chunks)...)
-	for i, at := range true_ {
+	t.ttft = append(t.ttft, *row.TTFTClientMS-ms(real[0]))
+	t.itl = append(t.itl, (ms(said[tokens-1]-said[0])-ms(real[tokens-1]-real[0]))/(tokens-1))
+	for i := range tokens {
 		if i > 0 {
-			t.trueGaps = append(t.trueGaps, ms(at-true_[i-1]))
+			t.gaps = append(t.gaps, ms(said[i]-said[i-1]))
+			t.trueGaps = append(t.trueGaps, ms(real[i]-real[i-1]))
 		}
-		t.late = append(t.late, ms(at-prefill-time.Duration(i)*step))
+		t.late = append(t.late, ms(real[i]-prefill-time.Duration(i)*step))
 	}
 	if q.StampSource != collect.StampKernel {
 		t.stamps = q.StampSource
@@ -67,18 +69,13 @@ func (t *tally) request(q *collect.Request, row *analyze.RequestRow, sent map[in
 	return nil
 }
 
-// gaps are the intervals between the arrivals of output, in ms.
-func gaps(chunks []collect.Chunk) []float64 {
-	var out []float64
-	last := int64(-1)
+// arrivals are those of output, from the request's start.
+func arrivals(chunks []collect.Chunk) []time.Duration {
+	var out []time.Duration
 	for _, c := range chunks {
-		if !c.Kind.Output() {
-			continue
+		if c.Kind.Output() {
+			out = append(out, time.Duration(c.T))
 		}
-		if last >= 0 {
-			out = append(out, float64(c.T-last)/1e6)
-		}
-		last = c.T
 	}
 	return out
 }
