@@ -96,10 +96,6 @@ func (c *choice) address(cmd *cli.Command) error {
 // defaultPort is where engines listen that are known by one port.
 var defaultPort = map[string]int{"exo": 52415, "ollama": 11434}
 
-// fromServer is the value of --tokenizer that asks the server for its counts,
-// whatever model folders there are.
-const fromServer = "server"
-
 // exoOptions reads the flags of exo's own.
 func (c *choice) exoOptions(cmd *cli.Command) error {
 	for _, f := range exoFlags() {

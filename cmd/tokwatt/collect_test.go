@@ -104,31 +104,40 @@ func TestExitCodes(t *testing.T) {
 		code int
 		say  string
 	}{
-		"good":            {[]string{"collect", "--url", url, "--model", "m", "--pp", "32", "--tg", "8"}, 0, ""},
-		"some failed":     {[]string{"collect", "--url", mixed, "--model", "m", "--pp", "32", "--tg", "8", "--warmup", "0"}, 1, "1 of 2 requests failed"},
-		"all failed":      {[]string{"collect", "--url", broken, "--model", "m", "--pp", "32", "--tg", "8"}, 3, "every request failed"},
-		"dead server":     {[]string{"collect", "--url", gone, "--model", "m", "--pp", "32", "--tg", "8"}, 3, "no connection to 127.0.0.1"},
-		"no counts":       {[]string{"collect", "--url", noCounts, "--model", "m", "--pp", "32", "--tg", "8"}, 3, "--prompt"},
-		"too short":       {[]string{"collect", "--url", url, "--model", "m", "--pp", "3", "--tg", "8"}, 3, "--pp"},
-		"no matrix":       {[]string{"collect", "--url", url}, 2, "--prompt"},
-		"tg 1":            {[]string{"collect", "--url", url, "--pp", "9", "--tg", "1"}, 2, "no interval"},
-		"both":            {[]string{"collect", "--url", url, "--pp", "9", "--prompt", "x"}, 2, "exclude"},
-		"bad flag":        {[]string{"collect", "--repeats", "3"}, 2, "did you mean --repeat"},
-		"bad value":       {[]string{"collect", "--repeat", "three"}, 2, "--repeat three: must be a number"},
-		"bad command":     {[]string{"sumary"}, 2, `did you mean "summary"`},
-		"bad engine":      {[]string{"collect", "--engine", "vroom", "--pp", "9", "--tg", "8"}, 2, "ollama, openai or reference"},
-		"leftover":        {[]string{"collect", "--repeat", "3", "4", "--pp", "9", "--tg", "8"}, 2, "takes no argument"},
-		"unset key":       {[]string{"collect", "--url", url, "--api-key-env", "NO_SUCH_VARIABLE", "--pp", "9", "--tg", "8"}, 2, "not set"},
-		"bad header":      {[]string{"collect", "--url", url, "--header", "x", "--pp", "9", "--tg", "8"}, 2, "NAME=VALUE"},
-		"bad url":         {[]string{"collect", "--url", "http://", "--model", "m", "--pp", "9", "--tg", "8"}, 2, "no URL"},
-		"no store":        {[]string{"summary"}, 4, "there is no store"},
-		"unknown id":      {[]string{"show", "--db", "FIXTURE", "ffff"}, 2, "no session ffff"},
-		"bad sql":         {[]string{"query", "--db", "FIXTURE", "selec 1"}, 2, ""},
-		"writing sql":     {[]string{"query", "--db", "FIXTURE", "drop table runs"}, 2, ""},
-		"unknown column":  {[]string{"query", "--db", "FIXTURE", "select ttft from runs"}, 2, "ttft_ms"},
-		"bad plot":        {[]string{"plot", "--db", "FIXTURE", "pie"}, 2, "scaling or latency"},
-		"bad format":      {[]string{"plot", "--db", "FIXTURE", "scaling", "--out", "x.gif"}, 2, ".png"},
-		"nothing deleted": {[]string{"delete", "--db", "FIXTURE"}, 2, "--older-than"},
+		"good":             {[]string{"collect", "--url", url, "--model", "m", "--pp", "32", "--tg", "8"}, 0, ""},
+		"some failed":      {[]string{"collect", "--url", mixed, "--model", "m", "--pp", "32", "--tg", "8", "--warmup", "0"}, 1, "1 of 2 requests failed"},
+		"all failed":       {[]string{"collect", "--url", broken, "--model", "m", "--pp", "32", "--tg", "8"}, 3, "every request failed"},
+		"dead server":      {[]string{"collect", "--url", gone, "--model", "m", "--pp", "32", "--tg", "8"}, 3, "no connection to 127.0.0.1"},
+		"no counts":        {[]string{"collect", "--url", noCounts, "--model", "m", "--pp", "32", "--tg", "8"}, 3, "--prompt"},
+		"too short":        {[]string{"collect", "--url", url, "--model", "m", "--pp", "3", "--tg", "8"}, 3, "--pp"},
+		"no matrix":        {[]string{"collect", "--url", url}, 2, "--prompt"},
+		"tg 1":             {[]string{"collect", "--url", url, "--pp", "9", "--tg", "1"}, 2, "no interval"},
+		"both":             {[]string{"collect", "--url", url, "--pp", "9", "--prompt", "x"}, 2, "exclude"},
+		"bad flag":         {[]string{"collect", "--repeats", "3"}, 2, "did you mean --repeat"},
+		"bad value":        {[]string{"collect", "--repeat", "three"}, 2, "--repeat three: must be a number"},
+		"bad command":      {[]string{"sumary"}, 2, `did you mean "summary"`},
+		"bad engine":       {[]string{"collect", "--engine", "vroom", "--pp", "9", "--tg", "8"}, 2, "ollama, openai or reference"},
+		"leftover":         {[]string{"collect", "--repeat", "3", "4", "--pp", "9", "--tg", "8"}, 2, "takes no argument"},
+		"unset key":        {[]string{"collect", "--url", url, "--api-key-env", "NO_SUCH_VARIABLE", "--pp", "9", "--tg", "8"}, 2, "not set"},
+		"bad header":       {[]string{"collect", "--url", url, "--header", "x", "--pp", "9", "--tg", "8"}, 2, "NAME=VALUE"},
+		"no tokenizer":     {[]string{"collect", "--url", url, "--model", "m", "--pp", "32", "--tg", "8", "--tokenizer", "no/such/folder"}, 2, "no/such/folder"},
+		"server's counts":  {[]string{"collect", "--url", url, "--model", "m", "--pp", "32", "--tg", "8", "--tokenizer", "server"}, 0, ""},
+		"exo flag":         {[]string{"collect", "--url", url, "--pp", "9", "--tg", "8", "--sharding", "tensor"}, 2, "--engine exo"},
+		"bad sharding":     {[]string{"collect", "--engine", "exo", "--pp", "9", "--tg", "8", "--sharding", "ring"}, 2, "pipeline"},
+		"bad profile":      {[]string{"collect", "--profile", "exobench", "--pp", "9", "--tg", "8"}, 2, "exo or asiai"},
+		"bad kind":         {[]string{"collect", "--url", url, "--prompt-kind", "poetry"}, 2, "code, tool_call"},
+		"kinds and sizes":  {[]string{"collect", "--url", url, "--prompt-kind", "code", "--pp", "9", "--tg", "8"}, 2, "exclude"},
+		"context, no fill": {[]string{"collect", "--url", url, "--pp", "9", "--tg", "8", "--context-size", "4096"}, 2, "context_fill"},
+		"no suite":         {[]string{"collect", "--suite", "none.toml"}, 2, "none.toml"},
+		"bad url":          {[]string{"collect", "--url", "http://", "--model", "m", "--pp", "9", "--tg", "8"}, 2, "no URL"},
+		"no store":         {[]string{"summary"}, 4, "there is no store"},
+		"unknown id":       {[]string{"show", "--db", "FIXTURE", "ffff"}, 2, "no session ffff"},
+		"bad sql":          {[]string{"query", "--db", "FIXTURE", "selec 1"}, 2, ""},
+		"writing sql":      {[]string{"query", "--db", "FIXTURE", "drop table runs"}, 2, ""},
+		"unknown column":   {[]string{"query", "--db", "FIXTURE", "select ttft from runs"}, 2, "ttft_ms"},
+		"bad plot":         {[]string{"plot", "--db", "FIXTURE", "pie"}, 2, "scaling or latency"},
+		"bad format":       {[]string{"plot", "--db", "FIXTURE", "scaling", "--out", "x.gif"}, 2, ".png"},
+		"nothing deleted":  {[]string{"delete", "--db", "FIXTURE"}, 2, "--older-than"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if slices.Contains([]string{"summary", "query", "plot"}, c.args[0]) {
@@ -213,5 +222,14 @@ func TestDryRunSendsNoPost(t *testing.T) {
 	}
 	if l := tokwatt(t, "", "list", "--db", db); !strings.Contains(l.err, "no store") {
 		t.Errorf("a dry run left a store: %s", l.out)
+	}
+}
+
+func TestNothingToResume(t *testing.T) {
+	if r := tokwatt(t, "", "collect", "--db", t.TempDir()+"/t.db", "--resume", "last"); r.code != 4 || !strings.Contains(r.err, "no store") {
+		t.Errorf("exit %d: %s", r.code, r.err)
+	}
+	if r := tokwatt(t, "", "collect", "--db", copied(t, fixture(t)), "--resume", "ffff"); r.code != 2 || !strings.Contains(r.err, "no session ffff") {
+		t.Errorf("exit %d: %s", r.code, r.err)
 	}
 }

@@ -116,7 +116,8 @@ func (a *app) jobs(ctx context.Context, b *bench, tell func(string)) ([]collect.
 		if said != "" {
 			tell(said)
 		}
-		out = append(out, collect.Job{Driver: driver, Spec: p.spec, Prompts: p.prompts})
+		p.prompts.tell = tell
+		out = append(out, collect.Job{Driver: driver, Spec: p.spec, Prompts: p.prompts.of})
 	}
 	return out, nil
 }

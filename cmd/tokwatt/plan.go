@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -13,7 +12,6 @@ import (
 
 	"tokwatt/collect"
 	"tokwatt/collect/kinds"
-	"tokwatt/collect/prompt"
 )
 
 // plan is one matrix on the targets of one driver, as flags ask for it.
@@ -22,7 +20,7 @@ type plan struct {
 	profile collect.Profile
 	spec    collect.Spec
 	target  choice
-	atom    string
+	prompts prompts
 }
 
 // newPlan reads the flags: what is not set is the profile's. It reports all
@@ -33,7 +31,7 @@ func newPlan(cmd *cli.Command) (*plan, error) {
 	if err != nil {
 		return nil, usagef("--profile: %w", err)
 	}
-	p.atom = cmp.Or(cmd.String("atom"), p.profile.Atom())
+	p.prompts = prompts{atom: cmp.Or(cmd.String("atom"), p.profile.Atom()), model: cmd.String("tokenizer")}
 	spec.Models = texts(cmd, "model")
 	spec.PP, spec.TG = ints(cmd, "pp"), ints(cmd, "tg")
 	spec.AllCombinations = cmd.Bool("all-combinations")
@@ -46,8 +44,10 @@ func newPlan(cmd *cli.Command) (*plan, error) {
 		return nil, usage(oneSentence(err))
 	}
 	p.spec = spec
-	p.target, err = newChoice(cmd, p.profile)
-	return p, err
+	if p.target, err = newChoice(cmd, p.profile); err != nil {
+		return nil, err
+	}
+	return p, p.prompts.open()
 }
 
 // override puts the flags that are set over the profile's defaults.
@@ -142,21 +142,6 @@ func value[T any](v T) *T { return &v }
 // oneSentence joins the lines of a joined error.
 func oneSentence(err error) error {
 	return fmt.Errorf("%s", strings.ReplaceAll(err.Error(), "\n", "; "))
-}
-
-// prompts makes the prompter of a target's engine.
-func (p *plan) prompts(_ collect.TargetInfo, e collect.Engine, fresh bool) (collect.Prompter, string) {
-	opts := prompt.Options{Atom: cmp.Or(p.atom, e.Abilities().Atom), Fresh: fresh}
-	if e.Abilities().InProcess {
-		opts.Source = collect.PromptTokenizer
-	}
-	counter, ok := e.(collect.Counter)
-	if !ok {
-		return prompt.New(func(context.Context, collect.Prompt) (collect.Counted, error) {
-			return collect.Counted{}, collect.ErrNoCount
-		}, opts), ""
-	}
-	return prompt.New(counter.Count, opts), ""
 }
 
 // profileName is the profile as sessions keep it.

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"tokwatt/collect"
+	"tokwatt/collect/prompt"
+)
+
+// prompts makes prompters: by the model's own tokenizer where its files are at
+// hand, else by the engine's counts.
+type prompts struct {
+	atom  string       // empty: the prompter's choice
+	model string       // --tokenizer: a folder, a file, a model id or fromServer
+	tell  func(string) // takes warnings
+	named *prompt.Model
+	why   string // why the model that was named can't be counted
+}
+
+// fromServer is the value of --tokenizer that asks the server for its counts,
+// whatever model folders there are.
+const fromServer = "server"
+
+// open reads the model that the user named.
+func (p *prompts) open() error {
+	if p.model == "" || p.model == fromServer {
+		return nil
+	}
+	m, err := prompt.Open(p.model, time.Now())
+	var inexact *prompt.InexactError
+	switch {
+	case errors.As(err, &inexact):
+		p.why = inexact.Error()
+	case errors.Is(err, fs.ErrNotExist):
+		return usagef("--tokenizer: %w: name the model's folder, its .gguf file, or its id in the hub's cache on this machine", err)
+	case err != nil:
+		return usagef("--tokenizer: %w", err)
+	}
+	p.named = m
+	return nil
+}
+
+// of is the runner's Prompts.
+func (p *prompts) of(t collect.TargetInfo, e collect.Engine, fresh bool) (collect.Prompter, string) {
+	can := e.Abilities()
+	counter, counts := e.(collect.Counter)
+	atom := cmp.Or(p.atom, can.Atom)
+	if can.InProcess {
+		return prompt.New(counter.Count, prompt.Options{Atom: atom, Fresh: fresh, Source: collect.PromptTokenizer}), ""
+	}
+	model, warning := p.files(t)
+	if model != nil {
+		o := prompt.ExactOptions{Atom: atom, Fresh: fresh, Warn: p.tell}
+		if counts {
+			o.Server = counter.Count
+		}
+		exact, err := model.Exact(o)
+		if err == nil {
+			return exact, ""
+		}
+		warning = fmt.Sprintf("%v; lengths are fitted to the server's counts", err)
+	}
+	if !counts {
+		return prompt.New(func(context.Context, collect.Prompt) (collect.Counted, error) {
+			return collect.Counted{}, collect.ErrNoCount
+		}, prompt.Options{Atom: atom, Fresh: fresh}), warning
+	}
+	return prompt.New(counter.Count, prompt.Options{Atom: atom, Fresh: fresh}), warning
+}
+
+// files are the files of a target's model: those that were named, else what
+// the hub's cache has under the model's id. nil where there are none, or none
+// that can be counted; then the warning says so.
+func (p *prompts) files(t collect.TargetInfo) (m *prompt.Model, warning string) {
+	switch {
+	case p.model == fromServer:
+		return nil, ""
+	case p.model != "":
+		if p.why != "" {
+			warning = p.why + "; lengths are fitted to the server's counts"
+		}
+		return p.named, warning
+	}
+	for _, id := range []string{t.ServedModel, t.ModelID} {
+		m, err := prompt.Open(id, time.Now())
+		var inexact *prompt.InexactError
+		switch {
+		case err == nil:
+			return m, ""
+		case errors.As(err, &inexact):
+			return nil, inexact.Error() + "; lengths are fitted to the server's counts"
+		}
+	}
+	return nil, ""
+}
