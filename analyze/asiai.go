@@ -32,6 +32,7 @@ type Asiai struct {
 
 	NRuns  int64 // rows behind the times
 	NRates int64 // rows behind TokPerSec
+	NWarm  int64 // rows behind the times that hit a prefix cache
 	NKinds int64 // prompt kinds with two runs or more
 
 	NOK          int64

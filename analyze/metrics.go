@@ -21,10 +21,30 @@ type Metric struct {
 	Rule   string `json:"rule"`   // in one line; n = tokens_generated
 }
 
-// ExoPeakMemory is the mark on peak_memory_bytes where driver exo measured:
-// exo never resets the peak, and states it in units of 1e9 bytes that it calls
-// GiB. The column has its figure as it is.
-const ExoPeakMemory = "high-water mark of the process, 7.4 % high"
+// Mark is a caveat on a column that holds wherever a driver measured.
+type Mark struct {
+	Column  string `json:"column"`
+	Driver  string `json:"driver"`
+	Meaning string `json:"meaning"`
+}
+
+// Marks lists the marks. The columns have the figures as they were stated.
+func Marks() []Mark { return []Mark{{"peak_memory_bytes", "exo", exoPeakMemory}} }
+
+// exoPeakMemory: exo never resets the peak, and takes units of 1e9 bytes for
+// GiB.
+const exoPeakMemory = "high-water mark of the process, 7.4 % high"
+
+// MarkOf is the mark on a column as a driver fills it, empty where there is
+// none.
+func MarkOf(column, driver string) string {
+	for _, m := range Marks() {
+		if m.Column == column && m.Driver == driver {
+			return m.Meaning
+		}
+	}
+	return ""
+}
 
 // Metrics is the list of all metrics, requests first, in the order in which
 // they are shown.

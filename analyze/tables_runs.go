@@ -129,7 +129,7 @@ func requestRest() []column[RequestRow] {
 		metric("itl_p99_ms", func(r *row) *float64 { return r.ITLP99MS }),
 		metric("itl_max_ms", func(r *row) *float64 { return r.ITLMaxMS }),
 		optInt64("chunks", "output-bearing arrivals; NULL where the answer was not streamed", func(r *row) *int64 { return r.Chunks }),
-		in("B", optInt64("peak_memory_bytes", "as the engine states it; exo: "+ExoPeakMemory, func(r *row) *int64 { return r.PeakMemoryBytes })),
+		in("B", optInt64("peak_memory_bytes", "as the engine states it; exo: "+exoPeakMemory, func(r *row) *int64 { return r.PeakMemoryBytes })),
 		low(text("finish_reason", "", func(r *row) string { return r.FinishReason })),
 		text("output_text_preview", "first 200 code points of the visible text", func(r *row) string { return r.OutputTextPreview }),
 		text("server_json", "the server's statistics, verbatim", func(r *row) string { return r.ServerJSON }),

@@ -101,7 +101,7 @@ func (g *generator) spoil(r *collect.Request) {
 	case 1: // cut off midway
 		r.Chunks = r.Chunks[:len(r.Chunks)/2]
 		r.Failure = collect.Failf(collect.ErrTruncated, "the body ended after %d chunks", len(r.Chunks))
-		r.Report = collect.Report{Source: r.Report.Source, Model: r.Report.Model}
+		r.Report, r.Recount = collect.Report{Source: r.Report.Source, Model: r.Report.Model}, nil
 	case 2: // no counts
 		r.Report.PromptTokens, r.Report.CompletionTokens, r.Report.GenerationTPS, r.Report.PromptTPS = nil, nil, nil, nil
 	case 3: // one body
@@ -112,7 +112,7 @@ func (g *generator) spoil(r *collect.Request) {
 	case 5: // from the cache
 		r.Report.CachedTokens = r.Report.PromptTokens
 	case 6: // tokens, but nothing shown
-		r.OutputChars, r.Preview = 0, ""
+		r.OutputChars, r.Preview, r.Recount = 0, "", nil
 		r.Chunks = r.Chunks[:1]
 	case 7: // wrong units
 		r.Report.GenerationTPS = ptr(4e7)

@@ -43,7 +43,7 @@ func newAsiai(r record) analyze.Asiai {
 		PowerWatts:           double("power_watts"), PowerScope: text("power_scope"), TokPerSecPerWatt: double("tok_per_sec_per_watt"),
 		TokPerSecMean: double("tok_per_sec_mean"), StdDevTokS: double("std_dev_tok_s"), PooledSDSample: double("pooled_sd_sample"),
 		CV: double("cv"), Stability: text("stability"),
-		NRuns: count("n_runs"), NRates: count("n_rates"), NKinds: count("n_kinds"),
+		NRuns: count("n_runs"), NRates: count("n_rates"), NWarm: count("n_warm"), NKinds: count("n_kinds"),
 		NOK: count("n_ok"), NFailed: count("n_failed"), NInvalid: count("n_invalid"),
 		NCacheHit: count("n_cache_hit"), NEstimated: count("n_estimated"), NImplausible: count("n_implausible"),
 	}

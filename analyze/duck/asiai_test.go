@@ -127,8 +127,8 @@ func TestAsiaiRows(t *testing.T) {
 			t.Errorf("%s is %s, want %g", v.name, show(v.got), v.want)
 		}
 	}
-	counts := []int64{r.NRuns, r.NRates, r.NKinds, r.NOK, r.NFailed, r.NInvalid, r.NCacheHit, r.NEstimated, r.NImplausible}
-	if !slices.Equal(counts, []int64{4, 2, 1, 5, 1, 1, 1, 1, 0}) || r.PowerScope != "gpu" {
+	counts := []int64{r.NRuns, r.NRates, r.NWarm, r.NKinds, r.NOK, r.NFailed, r.NInvalid, r.NCacheHit, r.NEstimated, r.NImplausible}
+	if !slices.Equal(counts, []int64{4, 2, 0, 1, 5, 1, 1, 1, 1, 0}) || r.PowerScope != "gpu" {
 		t.Errorf("counts are %v, scope %q", counts, r.PowerScope)
 	}
 	all, err := db.Asiai(t.Context(), nil)

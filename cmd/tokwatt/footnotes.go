@@ -21,7 +21,16 @@ var remarks = []remark{
 	{"status = 'ok' and array_contains(flags, 'implausible')", "with server figures that can't be true: in none"},
 	{"status = 'ok' and not in_stats and array_contains(flags, 'prompt_mismatch')", "with another prompt length than was made: in no figure"},
 	{"cache_mode = 'cold' and in_stats and not in_cold_stats", "hit a cache in a cold case: in no figure"},
-	{"in_stats and tokens_source = 'estimate'", "had no token count: in the times, not in the rates"},
+	{"in_stats and tokens_source = 'estimate'", "had no token count: in the times, not in the rates; --tokenizer DIR counts"},
+	{"in_stats and tokens_source = 'tokenizer'", "had no token count of the server's: counted with the model's tokenizer"},
+	{"in_stats and array_contains(flags, 'count_mismatch')", "had another token count than the model's tokenizer finds in the answer"},
+	{"in_stats and array_contains(flags, 'not_streamed')", "came whole where a stream was asked: no times of ours"},
+	{"in_stats and array_contains(flags, 'multi_token_chunks')", "with several tokens a chunk: ITL is between chunks"},
+	{"in_stats and array_contains(flags, 'model_mismatch')", "were answered by another model"},
+	{"in_stats and array_contains(flags, 'throttled')", "while heat or a power limit slowed this host"},
+	{"in_stats and array_contains(flags, 'queued')", "with more streams than the server admits: the wait is in their times"},
+	{"in_stats and array_contains(flags, 'few_power_samples')", "with one or two power readings: their energy says little"},
+	{"in_stats and array_contains(flags, 'clock_step')", "while somebody set the clock"},
 	{"in_stats and array_contains(flags, 'client_saturated')", "while this machine was very busy: our times may be late"},
 }
 
@@ -33,7 +42,7 @@ func footnotes(ctx context.Context, db *duck.DB, ids []string) (map[targetKey][]
 		counts = append(counts, fmt.Sprintf("count(*) filter (where %s) as n%d", r.where, i))
 	}
 	rows, err := db.Query(ctx, "select session_id, target_id, "+strings.Join(counts, ", ")+
-		" from runs where session_id in ('"+strings.Join(ids, "', '")+"') group by session_id, target_id")
+		" from runs where "+ofSessions(ids)+" group by session_id, target_id")
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +61,54 @@ func footnotes(ctx context.Context, db *duck.DB, ids []string) (map[targetKey][]
 			}
 		}
 	}
-	return out, nil
+	return out, addOwnErrors(ctx, db, ids, out)
+}
+
+// addOwnErrors adds how wrong this client's own times are, to the targets that
+// were measured over a network and whose figures hang on our clock.
+func addOwnErrors(ctx context.Context, db *duck.DB, ids []string, notes map[targetKey][]string) error {
+	rows, err := db.Query(ctx, `select session_id, target_id, max(client_calibration_json), max(concurrency),
+		bool_or(stamp_source = 'kernel'), bool_or(stamp_source = 'user')
+		from runs where `+ofSessions(ids)+` and client_calibration_json is not null and driver <> 'inproc' and ttft_client_ms is not null
+		group by session_id, target_id`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for row, err := range rows.All() {
+		if err != nil {
+			return err
+		}
+		session, _ := row[0].(string)
+		target, _ := row[1].(int64)
+		calibration, _ := row[2].(string)
+		streams, _ := row[3].(int64)
+		kernel, _ := row[4].(bool)
+		user, _ := row[5].(bool)
+		if text := ownError(calibration, streams); text != "" {
+			key := targetKey{session, target}
+			notes[key] = append(notes[key], text+stamped(kernel, user))
+		}
+	}
+	return nil
+}
+
+// stamped says who stamped arrivals, as the end of a sentence.
+func stamped(kernel, user bool) string {
+	switch {
+	case kernel && user:
+		return "; stamps of the kernel, and in part our own"
+	case kernel:
+		return "; stamps of the kernel"
+	case user:
+		return "; stamps of our own"
+	}
+	return ""
+}
+
+// ofSessions is the condition that picks sessions by their whole ids.
+func ofSessions(ids []string) string {
+	return "session_id in ('" + strings.Join(ids, "', '") + "')"
 }
 
 // targetKey names a target of a session.

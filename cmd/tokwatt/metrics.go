@@ -20,7 +20,7 @@ func (a *app) metrics() *cli.Command {
 				return err
 			}
 			if cmd.Bool("json") {
-				return a.printJSON(map[string]any{"metrics": analyze.Metrics(), "flags": analyze.Flags()})
+				return a.printJSON(map[string]any{"metrics": analyze.Metrics(), "flags": analyze.Flags(), "marks": analyze.Marks()})
 			}
 			t := newTable(a.out, "name", "unit", "better", "rule")
 			wrapped(t, 4, 34)
@@ -35,6 +35,9 @@ func (a *app) metrics() *cli.Command {
 				t.AppendRow([]any{f.Name, f.Meaning})
 			}
 			t.Render()
+			for _, m := range analyze.Marks() {
+				fmt.Fprintf(a.out, "%s of %s: %s\n", m.Column, m.Driver, m.Meaning)
+			}
 			return nil
 		},
 	}

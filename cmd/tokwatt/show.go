@@ -68,6 +68,8 @@ type shown struct {
 	Cases    []*caseFigures        `json:"cases"`
 	Failures []tally               `json:"failures"`
 	Flags    []tally               `json:"flags"`
+	Stamps   []tally               `json:"stamps"` // who stamped the arrivals, in requests
+	Memory   []*peakMemory         `json:"peak_memory"`
 	Damaged  []string              `json:"damaged"`
 }
 
@@ -88,9 +90,10 @@ func count1(list []tally, what string) []tally {
 
 // readShown reads a session through, once.
 func readShown(ctx context.Context, db *store.Store, id string) (*shown, error) {
-	s := &shown{Failures: []tally{}, Flags: []tally{}, Damaged: []string{}}
+	s := &shown{Failures: []tally{}, Flags: []tally{}, Stamps: []tally{}, Memory: []*peakMemory{}, Damaged: []string{}}
 	var c closing
 	c.watch = s.note
+	cases := map[int64]int64{} // the target of each
 	for rec, err := range db.Records(ctx, id) {
 		if err != nil {
 			if ctx.Err() != nil {
@@ -107,6 +110,10 @@ func readShown(ctx context.Context, db *store.Store, id string) (*shown, error) 
 			s.Segments = append(s.Segments, rec)
 		case *collect.TargetInfo:
 			s.Targets = append(s.Targets, rec)
+		case *collect.Case:
+			cases[rec.CaseID] = rec.TargetID
+		case *collect.Batch:
+			s.batch(cases[rec.CaseID], rec)
 		case *collect.End:
 			s.End = rec
 		}
@@ -153,10 +160,13 @@ func (a *app) printShown(s *shown) {
 	line("options", "%s", s.Session.Options)
 	for _, t := range s.Targets {
 		line("target", "%s  %s %s  %s %s  %s", t.ModelID, t.Engine, t.EngineVersion, t.ModelFormat, t.Quantization, t.Endpoint)
+		line("", "%s", capacity(t))
+		line("", "%s", s.memory(t.TargetID))
 		line("", "%s", t.Sampling)
 	}
+	line("stamps", "%s", stampers(s.Stamps))
 	fmt.Fprintln(a.out)
-	(&closing{cases: s.Cases}).write(a.out)
+	(&closing{cases: s.Cases, calibration: s.Session.Calibration}).write(a.out)
 	a.printTally("failures", s.Failures)
 	a.printTally("flags", s.Flags)
 	for _, d := range s.Damaged {

@@ -19,11 +19,12 @@ func (a *app) summary() *cli.Command {
 		ArgsUsage: "[ID…|last]",
 		Flags: []cli.Flag{
 			datasetFlag(),
+			&cli.BoolFlag{Name: "asiai", Usage: "the metrics M1 to M8 of asiai, a row for each engine and model"},
 			&cli.IntSliceFlag{Name: "percentiles", Usage: "`LIST` 90, 99 or both, of the times"},
 			&cli.StringFlag{Name: "format", Value: "table", Usage: "`NAME` table (default), markdown, csv or json"},
 			jsonFlag(),
 		},
-		Metadata: examples("tokwatt summary last", "tokwatt summary --format markdown last"),
+		Metadata: examples("tokwatt summary last", "tokwatt summary --asiai last"),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			format := cmd.String("format")
 			if cmd.Bool("json") {
@@ -36,9 +37,15 @@ func (a *app) summary() *cli.Command {
 			if err != nil {
 				return err
 			}
+			if cmd.Bool("asiai") && len(percentiles) > 0 {
+				return usagef("--asiai has no percentiles: leave one of the two out")
+			}
 			db, ids, done, err := a.askSessions(ctx, cmd, cmd.Args().Slice())
 			if err != nil {
 				return err
+			}
+			if cmd.Bool("asiai") {
+				return errors.Join(a.summariseAsiai(ctx, db, ids, format), done())
 			}
 			return errors.Join(a.summarise(ctx, db, ids, format, percentiles), done())
 		},
@@ -55,14 +62,19 @@ func knownPercentiles(list []int) ([]int, error) {
 	return slices.DeleteFunc(list, func(p int) bool { return p == 50 }), nil // the median is always there
 }
 
+// writeQuery prints a query of our own as rows.
+func (a *app) writeQuery(ctx context.Context, db *duck.DB, sql, format string) error {
+	rows, err := db.Query(ctx, sql)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	return writeRows(a.out, rows, format)
+}
+
 func (a *app) summarise(ctx context.Context, db *duck.DB, ids []string, format string, percentiles []int) error {
 	if format == "json" || format == "csv" {
-		rows, err := db.Query(ctx, "select * from summary where session_id in ('"+strings.Join(ids, "', '")+"') order by session_id, case_id, prefix_cache_hit")
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		return writeRows(a.out, rows, format)
+		return a.writeQuery(ctx, db, "select * from summary where "+ofSessions(ids)+" order by session_id, case_id, prefix_cache_hit", format)
 	}
 	all, err := db.Summaries(ctx, duck.SummaryFilter{Sessions: ids})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"tokwatt/analyze"
+	"tokwatt/collect"
 )
 
 // byTarget parts summaries where session or target change.
@@ -171,7 +172,9 @@ type summaryKey struct {
 	cell func(analyze.Summary) string
 }
 
-// varyingKeys are pp, tg and concurrency, and of the others those that vary.
+// varyingKeys are pp (or which prompt it is), tg and concurrency; and where a
+// case is not cold, what the cache did: of such rows a reader must know, be
+// they all alike.
 func varyingKeys(rows []analyze.Summary) []summaryKey {
 	own := slices.ContainsFunc(rows, func(s analyze.Summary) bool { return s.PP == nil && s.CaseID != rows[0].CaseID })
 	keys := []summaryKey{
@@ -179,6 +182,8 @@ func varyingKeys(rows []analyze.Summary) []summaryKey {
 			switch {
 			case s.PP != nil:
 				return strconv.FormatInt(*s.PP, 10)
+			case s.PromptKind != "" && s.PromptKind != "own":
+				return s.PromptKind
 			case own:
 				return fmt.Sprintf("own #%d", s.CaseID)
 			}
@@ -187,13 +192,8 @@ func varyingKeys(rows []analyze.Summary) []summaryKey {
 		{"tg", func(s analyze.Summary) string { return strconv.FormatInt(s.TG, 10) }},
 		{"conc", func(s analyze.Summary) string { return strconv.FormatInt(s.Concurrency, 10) }},
 	}
-	for _, k := range []summaryKey{
-		{"prompt", func(s analyze.Summary) string { return s.PromptKind }},
-		{"cache", func(s analyze.Summary) string { return cmp.Or(s.PrefixCacheHit, s.CacheMode) }},
-	} {
-		if slices.ContainsFunc(rows, func(s analyze.Summary) bool { return k.cell(s) != k.cell(rows[0]) }) {
-			keys = append(keys, k)
-		}
+	if slices.ContainsFunc(rows, func(s analyze.Summary) bool { return s.CacheMode != string(collect.CacheCold) }) {
+		keys = append(keys, summaryKey{"cache", func(s analyze.Summary) string { return cmp.Or(s.PrefixCacheHit, s.CacheMode) }})
 	}
 	return keys
 }

@@ -2,11 +2,11 @@
 -- session and target, which is an engine with a model.
 --
 -- Figures are medians over the rows that enter statistics (see stat_rows), all
--- kinds of cache hits together, as the specification has it: n_cache_hit says
--- how many rows hit a cache, and summary keeps them apart. Counts are over all
--- rows but warm-ups. n_runs counts the rows behind the times, n_rates those
--- behind tok_per_sec: 0.0 is not measurable and an estimated count makes no
--- rate, so neither is there.
+-- kinds of cache hits together, as the specification has it, while summary
+-- keeps them apart. n_runs counts the rows behind the times, n_warm those of
+-- them that hit a cache, n_rates those behind tok_per_sec: 0.0 is not measurable
+-- and an estimated count makes no rate, so neither is there. The other counts
+-- are over all rows but warm-ups.
 --
 -- tok_per_sec ends with the last output. tok_per_sec_response ends with the
 -- response, as the clients of asiai measure it: late counts and the end of the
@@ -39,7 +39,7 @@ counted as (
 ),
 figures as (
   select host, date, session_id, target_id, case_id,
-         ttft_ms, total_duration_ms, generation_duration_ms, tokens_generated,
+         ttft_ms, total_duration_ms, generation_duration_ms, tokens_generated, prefix_cache_hit,
          case when tok_per_sec > 0 and coalesce(tokens_source, 'none') <> 'estimate' then tok_per_sec end as tok_per_sec,
          case when coalesce(tokens_source, 'none') = 'estimate' then null
               when driver = 'ollama' then case when tok_per_sec > 0 then tok_per_sec end
@@ -50,6 +50,7 @@ figures as (
 medians as (
   select host, date, session_id, target_id,
          count(*) as n_runs, count(tok_per_sec) as n_rates,
+         count(*) filter (where prefix_cache_hit in ('partial', 'exact')) as n_warm,
          median(tok_per_sec) as tok_per_sec, avg(tok_per_sec) as tok_per_sec_mean,
          median(tok_per_sec_response) as tok_per_sec_response, median(ttft_ms) as ttft_ms,
          median(total_duration_ms) as total_duration_ms, median(tokens_generated) as tokens_generated,
@@ -83,7 +84,7 @@ select c.session_id, c.host, c.date, c.started_at, c.label, c.hw_chip, c.os_name
        c.power_watts, c.power_scope, case when c.power_watts > 0 then p.tok_per_sec / c.power_watts end as tok_per_sec_per_watt,
        p.tok_per_sec_mean, p.std_dev_tok_s, p.pooled_sd_sample, p.cv,
        case when p.cv < 5 then 'stable' when p.cv < 10 then 'variable' when p.cv is not null then 'unstable' end as stability,
-       coalesce(p.n_runs, 0) as n_runs, coalesce(p.n_rates, 0) as n_rates, coalesce(p.n_kinds, 0) as n_kinds,
+       coalesce(p.n_runs, 0) as n_runs, coalesce(p.n_rates, 0) as n_rates, coalesce(p.n_warm, 0) as n_warm, coalesce(p.n_kinds, 0) as n_kinds,
        c.n_ok, c.n_failed, c.n_invalid, c.n_cache_hit, c.n_estimated, c.n_implausible
 from counted c
 left join pooled p on p.host = c.host and p.date = c.date and p.session_id = c.session_id and p.target_id = c.target_id;
