@@ -196,6 +196,18 @@ func TestPlace(t *testing.T) {
 	}
 }
 
+// TestStampSourceIsKept: a request says who stamped it as its driver says; a
+// driver that says nothing stamps in user space.
+func TestStampSourceIsKept(t *testing.T) {
+	for said, want := range map[StampSource]StampSource{"": StampUser, StampUser: StampUser, StampKernel: StampKernel} {
+		rec := recorder{req: &Request{}}
+		rec.add(Arrival{Report: &Report{}, Stamps: said})
+		if got := rec.req.StampSource; got != want {
+			t.Errorf("%q said, %q kept, want %q", said, got, want)
+		}
+	}
+}
+
 // BenchmarkStampedRead is the cost of a read with its stamp, the write that it
 // answers included.
 func BenchmarkStampedRead(b *testing.B) {

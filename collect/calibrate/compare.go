@@ -49,19 +49,19 @@ func (r *run) compare(sent map[int][]time.Duration) (Level, collect.StampSource,
 func (t *tally) request(q *collect.Request, row *analyze.RequestRow, sent map[int][]time.Duration) error {
 	word, _, _ := strings.Cut(q.Preview, " ")
 	n, err := strconv.Atoi(word)
-	real, known := sent[n]
+	did, known := sent[n]
 	said := arrivals(q.Chunks)
 	if err != nil || !known || len(said) != tokens || row.TTFTClientMS == nil {
 		return fmt.Errorf("the calibration's own server answered %q in %d pieces, which is not in its log", q.Preview, len(said))
 	}
-	t.ttft = append(t.ttft, *row.TTFTClientMS-ms(real[0]))
-	t.itl = append(t.itl, (ms(said[tokens-1]-said[0])-ms(real[tokens-1]-real[0]))/(tokens-1))
+	t.ttft = append(t.ttft, *row.TTFTClientMS-ms(did[0]))
+	t.itl = append(t.itl, (ms(said[tokens-1]-said[0])-ms(did[tokens-1]-did[0]))/(tokens-1))
 	for i := range tokens {
 		if i > 0 {
 			t.gaps = append(t.gaps, ms(said[i]-said[i-1]))
-			t.trueGaps = append(t.trueGaps, ms(real[i]-real[i-1]))
+			t.trueGaps = append(t.trueGaps, ms(did[i]-did[i-1]))
 		}
-		t.late = append(t.late, ms(real[i]-prefill-time.Duration(i)*step))
+		t.late = append(t.late, ms(did[i]-prefill-time.Duration(i)*step))
 	}
 	if q.StampSource != collect.StampKernel {
 		t.stamps = q.StampSource

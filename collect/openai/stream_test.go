@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -227,10 +228,58 @@ func TestTLSStream(t *testing.T) {
 		if a.Kind.Output() {
 			n++
 		}
+		if a.Report != nil && a.Stamps != collect.StampUser {
+			t.Errorf("stamped by %q", a.Stamps)
+		}
 	}
 	if n != 1 {
 		t.Errorf("%d outputs", n)
 	}
+}
+
+// TestWhoStamps: over plain TCP it is the kernel where it can, which begins
+// some time after it was told to.
+func TestWhoStamps(t *testing.T) {
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, delta(`"content":"a"`)+finished+endMark)
+	}))
+	defer web.Close()
+	e, err := (&Target{srv: mustServer(t, web.URL), asked: "m", wish: wishes{stream: true}}).Open(t.Context(), collect.NewClock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := collect.StampUser
+	if runtime.GOOS == "linux" && (runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64") {
+		want = collect.StampKernel
+	}
+	var got collect.StampSource
+	for range 100 {
+		s, err := e.Open(t.Context(), collect.Call{MaxTokens: 2, Stream: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for a, err := range s.Arrivals() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = a.Stamps // of the last one
+		}
+		s.Close()
+		if got == want {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("stamped by %q, want %q", got, want)
+}
+
+func mustServer(t *testing.T, url string) server {
+	t.Helper()
+	srv, err := newServer(Options{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return srv
 }
 
 // TestEarlyRefusal: a server that answers before it has read a long request,
