@@ -24,12 +24,13 @@ type fakeDriver struct {
 	dial        func(n int64) error // by number of the call
 	answer      func(n int64, c Call) fakeAnswer
 
-	mu     sync.Mutex
-	calls  []Call
-	sent   []int64 // when each call was written
-	opened []string
-	closed int
-	flying atomic.Int64 // requests under way
+	mu      sync.Mutex
+	calls   []Call
+	sent    []int64 // when each call was written
+	openErr error
+	opened  []string
+	closed  int
+	flying  atomic.Int64 // requests under way
 }
 
 // fakeAnswer overrides what a call gets.
@@ -73,6 +74,9 @@ func (t *fakeTarget) Describe(context.Context) (TargetInfo, error) {
 	return TargetInfo{Engine: "fake", ModelID: t.model}, t.describeErr
 }
 func (t *fakeTarget) Open(_ context.Context, clock *Clock) (Engine, error) {
+	if t.openErr != nil {
+		return nil, t.openErr
+	}
 	t.opened = append(t.opened, t.model)
 	return &fakeEngine{t.fakeDriver, clock}, nil
 }

@@ -69,18 +69,19 @@ func (s *run) recognise(ctx context.Context, all []work) {
 	s.notify(Progress{Phase: PhaseOpen})
 	for i := range all {
 		w := &all[i]
-		if w.silent = w.err != nil; w.silent {
-			continue
-		}
-		var err error
-		w.info, err = w.target.Describe(ctx)
-		if w.silent = err != nil; !w.silent {
-			w.past = s.claim(w.info, w.job.Spec, like)
+		if w.silent = w.err != nil; !w.silent {
+			var err error
+			w.info, err = w.target.Describe(ctx)
+			w.silent = err != nil
 		}
 	}
-	for i := range all {
-		if w := &all[i]; w.silent {
-			w.past = s.claim(w.info, w.job.Spec, like)
+	for _, silent := range []bool{false, true} {
+		for _, whole := range []bool{true, false} {
+			for i := range all {
+				if w := &all[i]; w.silent == silent && w.past == nil {
+					w.past = s.claim(w, like, whole)
+				}
+			}
 		}
 	}
 }

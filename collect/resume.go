@@ -223,35 +223,36 @@ func changes(now, past TargetInfo) string {
 	return strings.Join(out, ", ")
 }
 
-// claim takes the first past target that nobody goes on with yet and that
-// resembles info; one whose cases are all of spec's matrix before others, for
-// two jobs may be about one target. Nil where there is none.
-func (s *run) claim(info TargetInfo, spec Spec, resembles resemblance) *pastTarget {
+// claim finds the past target that a target goes on with, and that no other
+// target does: one that is the same, else the newest that resembles it. With
+// whole, all its batches must be of the target's matrix: two jobs may be about
+// one target. Nil where there is none.
+func (s *run) claim(w *work, resembles resemblance, whole bool) *pastTarget {
 	if s.Past == nil {
 		return nil
 	}
 	matrix := map[caseIdentity]bool{}
-	for _, k := range caseKeys(spec) {
+	for _, k := range caseKeys(w.job.Spec) {
 		matrix[k.caseIdentity] = true
 	}
-	var second *pastTarget
+	free := func(p *pastTarget) bool { return !s.claimed[p] && (!whole || p.within(matrix)) }
+	var found *pastTarget
+	for _, p := range slices.Backward(s.Past.targets) {
+		if free(p) && resembles(w.info, p.info) {
+			found = p
+			break
+		}
+	}
 	for _, p := range s.Past.targets {
-		if s.claimed[p] || !resembles(info, p.info) {
-			continue
+		if free(p) && same(w.info, p.info) {
+			found = p
+			break
 		}
-		if p.within(matrix) {
-			s.claimed[p] = true
-			return p
-		}
-		second = cmp.Or(second, p)
 	}
-	if info.ModelID == "" {
-		return nil // nothing speaks for it but that it is left over
+	if found != nil {
+		s.claimed[found] = true
 	}
-	if second != nil {
-		s.claimed[second] = true
-	}
-	return second
+	return found
 }
 
 // within reports whether all that was done is in the matrix.

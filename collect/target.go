@@ -69,9 +69,12 @@ func (t *targetRun) enter() error {
 		return nil
 	}
 	before := t.past
-	t.past = t.claim(t.info, t.spec, same)
+	t.past = t.claim(&t.work, same, true)
+	if t.past == nil {
+		t.past = t.claim(&t.work, same, false)
+	}
 	if t.past == nil && (before == nil || !kin(t.info, before.info)) {
-		before = t.claim(t.info, t.spec, kin)
+		before = t.claim(&t.work, kin, false)
 	}
 	t.planned -= int64(len(t.pending))
 	t.pending = schedule(t.spec, t.past)
