@@ -56,8 +56,9 @@ stats: ## the statistics against numpy and scipy
 parity: ## the embedded engine's logits against mlx_lm's
 	TOKWATT_MLX_PY=$(PYTHON) $(GO) test -count=1 -v -run '^TestParity' ./mlx/model
 
-oracle: ## token ids against the reference library's, of all families of models or of FAMILY=qwen3
+oracle: ## token ids and prompts' lengths against the reference libraries', of all families of models or of FAMILY=qwen3
 	scripts/oracle/run.sh $(PYTHON) $(CACHE) $(FAMILY)
+	scripts/oracle/end_to_end.sh $(PYTHON) $(CACHE) $(FAMILY)
 
 exo-parity: build ## exo-bench (EXO_SOURCE=its checkout) and tokwatt on one sweep: their results files agree
 	$(PYTHON) scripts/exo_parity.py --tokwatt $(CACHE)/tokwatt --work $(CACHE)/exo-parity $(if $(filter full,$(SIZE)),--full)

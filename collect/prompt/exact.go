@@ -189,8 +189,7 @@ func (e *Exact) find(pp int64) (int, error) {
 		return 0, fmt.Errorf("%d times %q make %+d tokens, so no length can be made of it: take another --atom, such as %s",
 			probe, e.opts.Atom, int64(e.slope*probe), others(e.opts.Atom))
 	}
-	opening := e.opening()
-	count := func(atoms int) (int64, error) { return e.count(e.prompt(opening, atoms)) }
+	count := e.frugal(pp)
 	find := search{count: count, least: point{0, e.overhead}, slope: e.slope, tries: searches}
 	atoms, err := find.find(pp)
 	var leap *leapError
@@ -206,23 +205,36 @@ func (e *Exact) find(pp int64) (int, error) {
 	return e.scan(pp, atoms, count)
 }
 
-// scanned bounds the tokens that a scan encodes: half a second's.
-const scanned = 3_000_000
+// frugal is the count of so many atoms, behind one opening, until as much text
+// is encoded as one length is worth: about a second's. Of atoms of which many
+// make one token that is little.
+func (e *Exact) frugal(pp int64) func(atoms int) (int64, error) {
+	opening := e.opening()
+	left := 8<<20 + 8*pp
+	return func(atoms int) (int64, error) {
+		if left -= int64(atoms * len(e.opts.Atom)); left < 0 {
+			return 0, errUnsteady
+		}
+		return e.count(e.prompt(opening, atoms))
+	}
+}
+
+// window is how far a scan goes either way.
+const window = 256
 
 // scan tries every number of atoms around one that makes about pp tokens.
 func (e *Exact) scan(pp int64, around int, count func(int) (int64, error)) (int, error) {
-	window := int(min(max(scanned/pp/2, 4), 1000))
 	for d := range window {
 		for _, atoms := range []int{around - d, around + d} {
 			if atoms < 0 {
 				continue
 			}
 			n, err := count(atoms)
-			if err != nil {
-				return 0, err
+			if errors.Is(err, errUnsteady) {
+				return 0, unsteady(e.opts.Atom)
 			}
-			if n == pp {
-				return atoms, nil
+			if err != nil || n == pp {
+				return atoms, err
 			}
 		}
 	}
