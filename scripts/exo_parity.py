@@ -53,6 +53,7 @@ NO_RUN = {
 
 # Sweeps where tokwatt's file has to differ: how many runs it has, and why.
 DIFFERENT = {
+    "overshoot": (0, "exo-bench reads the sensors beside nothing at all"),
     "fault_stream_cut": (0, "exo-bench takes half an answer for a whole one"),
     "fault_stats_null": (0, "exo-bench crashes on null statistics"),
     "fault_slow_gone": (1, "exo-bench loses all where an instance goes slowly"),
@@ -220,32 +221,42 @@ def check_stdout(checks, tokwatt, work):
 
 
 def check_interrupt(checks, tokwatt, work):
-    """After ^C the file has what was measured, and no half of it stands beside."""
+    """After ^C the file has what was measured; after --resume it has all."""
     folder = work / "interrupt"
     folder.mkdir()
+    file = folder / "results.json"
     with mock([], folder / "mock") as port, open(folder / "console.txt", "wb") as console:
-        command = tokwatt.command(port, ["--pp", "32", "--tg", "50", "--repeat", "50"], folder / "results.json")
-        child = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=console, stderr=console, env=tokwatt.env)
+        options = {"stdin": subprocess.DEVNULL, "stdout": console, "stderr": console, "env": tokwatt.env}
+        child = subprocess.Popen(list(map(str, tokwatt.command(port, ["--pp", "32", "--tg", "50", "--repeat", REPEATS], file))), **options)
         deadline = time.monotonic() + SWEEP_S
-        while answers(folder / "mock.requests.jsonl") < ENOUGH and child.poll() is None and time.monotonic() < deadline:
+        while measured(folder / "mock.requests.jsonl") < 2 and child.poll() is None and time.monotonic() < deadline:
             time.sleep(0.1)
         time.sleep(1)
         child.send_signal(signal.SIGINT)
         code = child.wait(SWEEP_S)
-    file = folder / "results.json"
-    runs = json.loads(file.read_text(encoding="utf-8"))["runs"] if file.exists() else []
-    checks.that("interrupted: exit code", code == 130, code)
-    checks.that("interrupted: the file has what was measured", 0 < len(runs) < 50 and [r["repeat_index"] for r in runs] == list(range(len(runs))), f"{len(runs)} runs")
-    left = [p.name for p in folder.iterdir() if p.name.startswith(".")]
-    checks.that("interrupted: no half a file is left", not left, left or "")
+        runs = repeats(file)
+        checks.that("interrupted: exit code", code == 130, code)
+        checks.that("interrupted: the file has what was measured", 2 <= len(runs) < REPEATS and runs == list(range(len(runs))), f"repeats {runs}")
+        left = [p.name for p in folder.iterdir() if p.name.startswith(".")]
+        checks.that("interrupted: no half a file is left", not left, left or "")
+        resume = [tokwatt.binary, "collect", "--db", f"{file}.db", "--resume", "last", "--json-out", file]
+        code = subprocess.run(list(map(str, resume)), timeout=SWEEP_S, **options).returncode
+    runs = repeats(file)
+    checks.that("resumed: exit code", code == 0, code)
+    checks.that("resumed: the file has the runs of both segments", sorted(runs) == list(range(REPEATS)), f"repeats {runs}")
 
 
-ENOUGH = 4  # answers before ^C, those of what tokwatt asks beforehand included
+REPEATS = 5
 
 
-def answers(log):
-    lines = log.read_text().splitlines() if log.exists() else []
-    return sum("/chat/completions" in line for line in lines)
+def repeats(file):
+    return [r["repeat_index"] for r in json.loads(file.read_text(encoding="utf-8"))["runs"]] if file.exists() else []
+
+
+def measured(log):
+    """How many measured requests have been answered: what tokwatt asks beforehand is streamed."""
+    lines = map(json.loads, log.read_text().splitlines()) if log.exists() else []
+    return sum("/chat/completions" in x["path"] and "stream" not in x for x in lines)
 
 
 def main():
