@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Holds the statistics of package analyze against numpy and scipy.
+"""Holds the statistics of package analyze, and those of the view asiai in SQL,
+against numpy and scipy.
 
-Runs the Go side on 600 random inputs and computes each figure anew. A figure
+Runs the Go side on 600 random inputs and computes each figure anew; then the
+view asiai over 300 targets with random runs of random prompt kinds. A figure
 may differ by 1e-12 of the largest value that went into it; NULL must be NULL.
 Needs numpy and scipy; run it in the root of the repository.
 """
@@ -64,24 +66,64 @@ def expected(case):
     return out
 
 
-def main():
+def stability(cv):
+    if cv is None:
+        return ""
+    return "stable" if cv < 5 else "variable" if cv < 10 else "unstable"
+
+
+def expected_asiai(case):
+    groups = [[x for x in g if x is not None and x > 0] for g in case["Groups"]]
+    every = [x for g in groups for x in g]
+    out = {"Runs": sum(map(len, case["Groups"])), "Rates": len(every), "Kinds": sum(len(g) > 1 for g in groups)}
+    out["Median"] = np.median(every) if every else None
+    out["StdDev"], out["SampleSD"], out["Mean"], out["CV"] = pooled(groups)
+    return out
+
+
+class Comparison:
+    """Counts figures, and those that are off by more than 1e-12 of scale."""
+
+    def __init__(self):
+        self.compared, self.bad, self.worst = 0, 0, 0.0
+
+    def hold(self, where, name, got, want, scale):
+        off = 0.0 if got is None or want is None else abs(got - want) / scale
+        self.compared, self.worst = self.compared + 1, max(self.worst, off)
+        if (got is None) != (want is None) or off > 1e-12:
+            self.bad += 1
+            print(f"{where}, {name}: {got}, expected {want}", file=sys.stderr)
+
+
+def emitted(package, test):
     with tempfile.NamedTemporaryFile(suffix=".json") as f:
-        run = ["go", "test", "./analyze", "-count=1", "-run", "^TestEmitStatistics$", "-args", "-emit", f.name]
+        run = ["go", "test", package, "-count=1", "-run", f"^{test}$", "-args", "-emit", f.name]
         subprocess.run(run, check=True, stdout=subprocess.DEVNULL)
-        cases = json.load(f)
-    compared, bad, worst = 0, 0, 0.0
+        return json.load(f)
+
+
+def main():
+    c = Comparison()
+    cases = emitted("./analyze", "TestEmitStatistics")
     for i, case in enumerate(cases):
         largest = max([1.0] + [abs(x) for g in [case["A"] or [], *(case["Groups"] or [])] for x in g])
         for name, want in expected(case).items():
-            got = case[name]
             scale = 1.0 if name in ("P", "Coverage", "U", "N") else largest
-            off = 0.0 if got is None or want is None else abs(got - want) / scale
-            compared, worst = compared + 1, max(worst, off)
-            if (got is None) != (want is None) or off > 1e-12:
-                bad += 1
-                print(f"input {i}, {name}: {got}, expected {want}", file=sys.stderr)
-    print(f"{compared} figures of {len(cases)} inputs: {bad} differ; largest difference {worst:.1e}")
-    if bad or compared < 5000:
+            c.hold(f"input {i}", name, case[name], want, scale)
+    targets = emitted("./analyze/duck", "TestEmitAsiai")
+    classes = set()
+    for session, case in targets.items():
+        largest = max([1.0] + [x for g in case["Groups"] for x in g if x is not None])
+        for name, want in expected_asiai(case).items():
+            c.hold(f"asiai of {session}", name, case[name], want, 1.0 if name in ("Runs", "Rates", "Kinds") else largest)
+        classes.add(case["Stability"])
+        if case["Stability"] != stability(case["CV"]):
+            c.bad += 1
+            print(f"asiai of {session}: {case['Stability']!r} of cv {case['CV']}", file=sys.stderr)
+    if classes != {"", "stable", "variable", "unstable"}:
+        sys.exit(f"the targets have only the classes {classes}")
+    print(f"{c.compared} figures of {len(cases)} inputs and {len(targets)} targets: {c.bad} differ; largest difference {c.worst:.1e}")
+    if c.bad or c.compared < 7000:
         sys.exit(1)
 
 

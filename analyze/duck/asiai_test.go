@@ -17,17 +17,24 @@ import (
 // value is tok_per_sec.
 func (f *fixture) kindsSession(session string, kinds ...[]string) {
 	f.session(session)
-	id := 0
+	var cases, batches, requests []string
 	for k, runs := range kinds {
-		f.exec(`insert into cases (session_id, host, date, target_id, case_id, tg, concurrency, cache_mode, prompt_kind)
-			values ('%s', 'h', '2026-01-02', 1, %d, 64, 1, 'server', 'kind %[2]d')`, session, k+1)
+		cases = append(cases, fmt.Sprintf("('%s', 'h', '2026-01-02', 1, %d, 64, 1, 'server', 'kind %[2]d')", session, k+1))
 		for _, v := range runs {
-			id++
-			f.exec(`insert into batches (session_id, host, date, case_id, batch_id, warmup) values ('%[1]s', 'h', '2026-01-02', %[2]d, %[3]d, false);
-				insert into requests (session_id, host, date, batch_id, request_id, status, flags, tokens_source, prefix_cache_hit, in_stats, in_cold_stats, tok_per_sec, ttft_ms)
-				values ('%[1]s', 'h', '2026-01-02', %[3]d, %[3]d, 'ok', [], 'server', 'unknown', true, false, %[4]s, 100)`, session, k+1, id, v)
+			id := len(batches) + 1
+			batches = append(batches, fmt.Sprintf("('%s', 'h', '2026-01-02', %d, %d, false)", session, k+1, id))
+			requests = append(requests, fmt.Sprintf("('%s', 'h', '2026-01-02', %d, %[2]d, 'ok', [], 'server', 'unknown', true, false, %s, 100)", session, id, v))
 		}
 	}
+	insert := func(into string, rows []string) {
+		if len(rows) > 0 {
+			f.exec("insert into %s values %s", into, strings.Join(rows, ", "))
+		}
+	}
+	insert("cases (session_id, host, date, target_id, case_id, tg, concurrency, cache_mode, prompt_kind)", cases)
+	insert("batches (session_id, host, date, case_id, batch_id, warmup)", batches)
+	insert(`requests (session_id, host, date, batch_id, request_id, status, flags, tokens_source, prefix_cache_hit, in_stats, in_cold_stats,
+		tok_per_sec, ttft_ms)`, requests)
 }
 
 // TestAsiaiSpread has cases of M8 that are worked out by hand.

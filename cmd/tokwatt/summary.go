@@ -19,7 +19,7 @@ func (a *app) summary() *cli.Command {
 		ArgsUsage: "[ID…|last]",
 		Flags: []cli.Flag{
 			datasetFlag(),
-			&cli.BoolFlag{Name: "asiai", Usage: "the metrics M1 to M8 of asiai, a row for each engine and model"},
+			&cli.BoolFlag{Name: "asiai", Usage: "asiai's M1 to M8, a row for each engine and model"},
 			&cli.IntSliceFlag{Name: "percentiles", Usage: "`LIST` 90, 99 or both, of the times"},
 			&cli.StringFlag{Name: "format", Value: "table", Usage: "`NAME` table (default), markdown, csv or json"},
 			jsonFlag(),
