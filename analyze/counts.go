@@ -15,6 +15,7 @@ type outputs struct {
 	firstText *int64 // T of the first visible text
 	firstTok  *int64 // tokens of the first output arrival, where known
 	weighed   bool   // what the arrivals say of their own tokens may be used: addUp
+	together  bool   // an arrival bears the stamp of the one before: they came in one read
 	backwards bool   // an arrival is stamped before its predecessor, or before the start
 }
 
@@ -35,6 +36,8 @@ func findOutputs(chunks []collect.Chunk) outputs {
 			if c.Tokens > 0 { // beside output a count of 0 is no count
 				o.firstTok = ptr(int64(c.Tokens))
 			}
+		} else if c.T == o.last {
+			o.together = true
 		}
 		if o.firstText == nil && c.Kind == collect.KindContent {
 			o.firstText = &c.T
@@ -82,6 +85,7 @@ func (d *derivation) counts() {
 		d.out.firstTok = d.firstRecounted()
 	}
 
+	d.flags.set(flagCoalescedReads, d.out.together)
 	if d.r.Streamed {
 		row.Chunks = ptr(d.out.n)
 		if n := d.counted(); n != nil && d.out.n > 0 {

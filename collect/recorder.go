@@ -163,7 +163,7 @@ func (r *recorder) add(a Arrival) {
 	}
 	if a.Bytes > 0 || a.Kind.Output() {
 		c := a.Chunk
-		c.T -= req.StartNS
+		c.T = max(0, c.T-req.StartNS) // a server may speak before it is asked
 		req.Chunks = append(req.Chunks, c)
 	}
 	if a.Kind.Output() {

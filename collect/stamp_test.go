@@ -208,6 +208,16 @@ func TestStampSourceIsKept(t *testing.T) {
 	}
 }
 
+// TestSpokenTooEarly: what a server says before it is asked came at once, not
+// before the request.
+func TestSpokenTooEarly(t *testing.T) {
+	rec := recorder{req: &Request{StartNS: 100}}
+	rec.add(Arrival{Chunk: Chunk{T: 60, Bytes: 5, Kind: KindContent}})
+	if got := rec.req.Chunks[0].T; got != 0 {
+		t.Errorf("at %d ns", got)
+	}
+}
+
 // BenchmarkStampedRead is the cost of a read with its stamp, the write that it
 // answers included.
 func BenchmarkStampedRead(b *testing.B) {
