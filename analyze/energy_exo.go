@@ -2,6 +2,9 @@ package analyze
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
 
 	"tokwatt/collect"
 )
@@ -101,25 +104,36 @@ func (u *exoUsage) own(t *collect.TargetInfo) (nodes []exoNode, nullReason strin
 	return nodes, ""
 }
 
-// named are the entries whose node is one of the target's. exo makes up the
-// ids of its nodes anew at every start, so a target names them as people do;
-// the cluster's snapshot has both.
+// named are the entries whose node is one of the target's.
 func (u *exoUsage) named(t *collect.TargetInfo) []exoNode {
-	var cluster struct {
-		Identities map[string]struct {
-			Name string `json:"friendlyName"`
-		} `json:"nodeIdentities"`
-	}
-	_ = json.Unmarshal([]byte(t.Cluster), &cluster) // without a snapshot the ids alone must do
-	wanted := map[string]bool{}
-	for _, name := range t.Nodes {
-		wanted[name] = true
-	}
+	names := exoNames(t.Cluster)
 	var out []exoNode
 	for _, n := range u.Nodes {
-		if wanted[n.ID] || wanted[cluster.Identities[n.ID].Name] {
+		if slices.Contains(t.Nodes, n.ID) || names[n.ID] != "" && slices.Contains(t.Nodes, names[n.ID]) {
 			out = append(out, n)
 		}
 	}
 	return out
+}
+
+// exoNames are the names of nodes by their ids, from the snapshot of a cluster.
+// exo makes ids up anew at every start, so a target has its nodes by name; of
+// several with one name all but the first have a number, in the order of their
+// ids. Without a snapshot there are none, and the ids alone must do.
+func exoNames(cluster string) map[string]string {
+	var shot struct {
+		Identities map[string]struct {
+			Name string `json:"friendlyName"`
+		} `json:"nodeIdentities"`
+	}
+	_ = json.Unmarshal([]byte(cluster), &shot) // of another shape: no names
+	names, times := map[string]string{}, map[string]int{}
+	for _, id := range slices.Sorted(maps.Keys(shot.Identities)) {
+		name := shot.Identities[id].Name
+		names[id] = name
+		if times[name]++; times[name] > 1 && name != "" {
+			names[id] = fmt.Sprintf("%s (%d)", name, times[name])
+		}
+	}
+	return names
 }

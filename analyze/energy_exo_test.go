@@ -13,6 +13,7 @@ const (
 	twoNodes = `{"power_usage":{"elapsed_seconds":3,"total_energy_joules":300,"nodes":[
 		{"node_id":"x1","samples":4,"avg_sys_power":60,"prefill_energy_joules":6.4},
 		{"node_id":"x2","samples":2,"avg_sys_power":40,"prefill_energy_joules":12.8}]}}`
+	twins   = `{"nodeIdentities":{"x2":{"friendlyName":"mac"},"x1":{"friendlyName":"mac"},"x0":{"friendlyName":""}}}`
 	cluster = `{"nodeIdentities":{"x1":{"friendlyName":"mac-1"},"x2":{"friendlyName":"mac-2"}}}`
 )
 
@@ -34,6 +35,8 @@ func TestExoEnergy(t *testing.T) {
 		{name: "both nodes are its own", reports: []string{twoNodes}, nodes: []string{"mac-1", "mac-2"}, j: ptr(300.0), prefill: ptr(0.3), few: true},
 		{name: "the other node is not billed", reports: []string{twoNodes}, nodes: []string{"mac-1"}, cluster: cluster, j: ptr(180.0), prefill: ptr(0.1)},
 		{name: "by the node's id", reports: []string{twoNodes}, nodes: []string{"x2"}, j: ptr(120.0), prefill: ptr(0.2), few: true},
+		{name: "the first of two with one name", reports: []string{twoNodes}, nodes: []string{"mac"}, cluster: twins, j: ptr(180.0), prefill: ptr(0.1)},
+		{name: "the second of them", reports: []string{twoNodes}, nodes: []string{"mac (2)"}, cluster: twins, j: ptr(120.0), prefill: ptr(0.2), few: true},
 		{name: "whose node is it", reports: []string{twoNodes}, nodes: []string{"mac-1"}, reason: "node_missing"},
 		{name: "a node without a sensor", reports: []string{oneNode}, nodes: []string{"mac-1", "mac-2"}, cluster: cluster, reason: "node_missing"},
 		{name: "two share the power", reports: []string{oneNode, twoNodes}, j: ptr(300.0), few: true},
