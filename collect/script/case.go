@@ -24,17 +24,16 @@ type Case struct {
 
 // CaseRequest is what the client is told to do.
 type CaseRequest struct {
-	API            string  `json:"api"`
-	Stream         bool    `json:"stream"`
-	Model          string  `json:"model"`
-	PP             int64   `json:"pp"`
-	TG             int64   `json:"tg"`
-	Concurrency    int64   `json:"concurrency"`
-	Repeats        int     `json:"repeats"`
-	BaseURL        string  `json:"base_url"` // with PORT for the port
-	APIKey         string  `json:"api_key"`
-	UsePrefixCache bool    `json:"use_prefix_cache"`
-	StallLimitS    float64 `json:"stall_limit_s"` // how long silence is to be borne, if not the usual time
+	API            string `json:"api"`
+	Stream         bool   `json:"stream"`
+	Model          string `json:"model"`
+	PP             int64  `json:"pp"`
+	TG             int64  `json:"tg"`
+	Concurrency    int64  `json:"concurrency"`
+	Repeats        int    `json:"repeats"`
+	BaseURL        string `json:"base_url"` // with PORT for the port
+	APIKey         string `json:"api_key"`
+	UsePrefixCache bool   `json:"use_prefix_cache"`
 }
 
 // CaseServer is the script of a case as its file has it.

@@ -142,9 +142,6 @@ func Spec(c *script.Case) collect.Spec {
 	if q.UsePrefixCache {
 		spec.Cache = collect.CachePrefix
 	}
-	if q.StallLimitS > 0 {
-		spec.FirstTimeout = time.Duration(q.StallLimitS * float64(time.Second))
-	}
 	return spec
 }
 
