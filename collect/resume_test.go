@@ -283,4 +283,3 @@ func TestResumeAfterADeadServer(t *testing.T) {
 		}
 	})
 }
-

@@ -102,66 +102,82 @@ type Shape struct {
 
 // Validate reports all faults of the spec, joined.
 func (s Spec) Validate() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	var f faults
+	s.checkPrompts(&f)
+	s.checkCounts(&f)
+	s.checkWords(&f)
+	return errors.Join(f...)
+}
+
+// faults are what is wrong with a spec.
+type faults []error
+
+func (f *faults) add(format string, args ...any) { *f = append(*f, fmt.Errorf(format, args...)) }
+
+func (s Spec) checkPrompts(f *faults) {
 	switch {
 	case len(s.PP) > 0 && len(s.Prompts) > 0:
-		bad("--pp and own prompts exclude each other: give one of them")
+		f.add("--pp and own prompts exclude each other: give one of them")
 	case len(s.PP) == 0 && len(s.Prompts) == 0:
-		bad("nothing to send: give --pp and --tg, or --prompt")
+		f.add("nothing to send: give --pp and --tg, or --prompt")
 	case len(s.PP) > 0 && len(s.TG) == 0:
-		bad("--pp needs --tg, the number of tokens to generate")
+		f.add("--pp needs --tg, the number of tokens to generate")
 	}
 	for _, pp := range s.PP {
 		if pp < 1 || pp > maxTokens {
-			bad("--pp %d: must be from 1 to %d", pp, maxTokens)
-		}
-	}
-	for _, tg := range s.TG {
-		if tg == 1 {
-			bad("--tg 1: one token has no interval, so there is no generation rate; take at least 2")
-		} else if tg < 1 || tg > maxTokens {
-			bad("--tg %d: must be from 2 to %d", tg, maxTokens)
+			f.add("--pp %d: must be from 1 to %d", pp, maxTokens)
 		}
 	}
 	for _, p := range s.Prompts {
 		if p.Limit == 1 || p.Limit < 0 || p.Limit > maxTokens {
-			bad("a limit of %d tokens for a prompt: must be from 2 to %d", p.Limit, maxTokens)
+			f.add("a limit of %d tokens for a prompt: must be from 2 to %d", p.Limit, maxTokens)
 		}
 	}
 	if p := s.WarmupPrompt; p != nil && (p.Limit < 0 || p.Limit > maxTokens) {
-		bad("a limit of %d tokens for the warm-up: must be from 1 to %d", p.Limit, maxTokens)
+		f.add("a limit of %d tokens for the warm-up: must be from 1 to %d", p.Limit, maxTokens)
+	}
+}
+
+func (s Spec) checkCounts(f *faults) {
+	for _, tg := range s.TG {
+		if tg == 1 {
+			f.add("--tg 1: one token has no interval, so there is no generation rate; take at least 2")
+		} else if tg < 1 || tg > maxTokens {
+			f.add("--tg %d: must be from 2 to %d", tg, maxTokens)
+		}
 	}
 	for _, c := range s.Concurrency {
 		if c < 1 || c > maxConcurrency {
-			bad("--concurrency %d: must be from 1 to %d", c, maxConcurrency)
+			f.add("--concurrency %d: must be from 1 to %d", c, maxConcurrency)
 		}
 	}
 	if s.Repeat < 0 || s.Repeat > maxRepeat {
-		bad("--repeat %d: must be from 1 to %d", s.Repeat, maxRepeat)
+		f.add("--repeat %d: must be from 1 to %d", s.Repeat, maxRepeat)
 	}
 	if s.Warmup != nil && (*s.Warmup < 0 || *s.Warmup > maxRepeat) {
-		bad("--warmup %d: must be from 0 to %d", *s.Warmup, maxRepeat)
+		f.add("--warmup %d: must be from 0 to %d", *s.Warmup, maxRepeat)
 	}
 	if t := s.Temperature; t != nil && !(*t >= 0 && *t <= 100) {
-		bad("--temperature %g: must be from 0 to 100", *t)
+		f.add("--temperature %g: must be from 0 to 100", *t)
 	}
+}
+
+func (s Spec) checkWords(f *faults) {
 	switch s.Streaming {
 	case StreamAll, StreamSingle, StreamNone:
 	default:
-		bad("streaming %q: must be %q or %q, or empty", s.Streaming, StreamSingle, StreamNone)
+		f.add("streaming %q: must be %q or %q, or empty", s.Streaming, StreamSingle, StreamNone)
 	}
 	switch s.Cache {
 	case "", CacheCold, CachePrefix, CacheServer:
 	default:
-		bad("cache mode %q: must be %s, %s or %s", s.Cache, CacheCold, CachePrefix, CacheServer)
+		f.add("cache mode %q: must be %s, %s or %s", s.Cache, CacheCold, CachePrefix, CacheServer)
 	}
 	switch s.Order {
 	case "", OrderInterleaved, OrderListed:
 	default:
-		bad("--order %s: must be %s or %s", s.Order, OrderInterleaved, OrderListed)
+		f.add("--order %s: must be %s or %s", s.Order, OrderInterleaved, OrderListed)
 	}
-	return errors.Join(errs...)
 }
 
 // Warnings are sentences on what a valid spec will make less exact.
