@@ -40,6 +40,7 @@ REPOSITORY, COMMIT = "https://github.com/exo-explore/exo", "b5375f8cee4368d09e1c
 LOGURU = "loguru==0.7.3"  # all that exo-bench imports beside transformers
 MODEL = "mock-org/Mock-3B-4bit"
 SWEEP_S = 600
+FETCH_S = 120
 
 # What runs on CI; --full runs all.
 CI = ["normal_zip", "concurrency", "stream", "prefix_cache", "reuse_instance", "fault_error_500", "fault_power_null", "two_nodes"]
@@ -95,9 +96,18 @@ def exo_source(given, work):
     if given:
         return Path(given).resolve(), f"exo-bench of {given}"
     clone = work / "exo"
-    steps = [["git", "init", "-q", clone], ["git", "-C", clone, "fetch", "-q", "--depth", "1", REPOSITORY, COMMIT], ["git", "-C", clone, "checkout", "-q", "FETCH_HEAD"]]
+    steps = [  # of one commit, and of two folders
+        ["git", "init", "-q", clone],
+        ["git", "-C", clone, "remote", "add", "origin", REPOSITORY],
+        ["git", "-C", clone, "sparse-checkout", "set", "bench", "tools"],
+        ["git", "-C", clone, "fetch", "-q", "--depth", "1", "--filter=blob:none", "origin", COMMIT],
+        ["git", "-C", clone, "checkout", "-q", "FETCH_HEAD"],
+    ]
     for step in steps:
-        done = subprocess.run(step, capture_output=True, text=True, timeout=SWEEP_S, env={**os.environ, "GIT_TERMINAL_PROMPT": "0"})
+        try:
+            done = subprocess.run(step, capture_output=True, text=True, timeout=FETCH_S, env={**os.environ, "GIT_TERMINAL_PROMPT": "0"})
+        except (OSError, subprocess.TimeoutExpired) as e:
+            return None, str(e)
         if done.returncode:
             return None, (done.stderr.strip().splitlines() or ["git failed"])[-1]
     return clone, f"exo-bench of {REPOSITORY} at {COMMIT[:7]}"
