@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -57,15 +54,7 @@ func running(s store.SessionInfo) bool {
 
 // alive reports whether the process of a segment runs on this host.
 func alive(s *collect.Segment) bool {
-	if s.BootID != host.BootID() {
-		return false
-	}
-	p, err := os.FindProcess(int(s.PID))
-	if err != nil {
-		return false
-	}
-	err = p.Signal(syscall.Signal(0))
-	return err == nil || errors.Is(err, os.ErrPermission)
+	return s.BootID == host.BootID() && host.Alive(s.PID)
 }
 
 // remaining estimates how long the rest takes, from the batches so far of the
