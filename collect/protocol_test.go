@@ -2,7 +2,6 @@ package collect
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -92,38 +91,6 @@ func TestPrefixCacheWarnings(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestSuitePauses: a pause stands before each batch, between two groups, and
-// before each target but the first, as its own job has it.
-func TestSuitePauses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		exo := Spec{PP: []int64{1, 2}, TG: []int64{2}, Repeat: 2, Warmup: ptr(0), Order: OrderListed,
-			Pause: 3 * time.Second, GroupPause: 2 * time.Second}
-		asiai := Spec{Prompts: []Text{{Text: "x", Limit: 2}}, Repeat: 2, Warmup: ptr(0), Order: OrderListed,
-			Pause: -1, GroupPause: -1, TargetPause: 5 * time.Second}
-		d := newFake()
-		d.models = []string{"a", "b"}
-		runAllJobs(t, Job{Driver: d, Spec: exo}, Job{Driver: d, Spec: asiai})
-		var gaps []time.Duration
-		end := time.Duration(0)
-		for _, sent := range d.sent {
-			gaps = append(gaps, time.Duration(sent)-end)
-			end = time.Duration(sent) + 60*time.Millisecond
-		}
-		const s = time.Second
-		want := []time.Duration{3 * s, 3 * s, 5 * s, 3 * s, 3 * s, 3 * s, 5 * s, 3 * s, 5 * s, 0, 5 * s, 0}
-		if !slices.Equal(gaps, want) {
-			t.Errorf("gaps %v, want %v", gaps, want)
-		}
-	})
-}
-
-func runAllJobs(t *testing.T, jobs ...Job) *history {
-	h := &history{}
-	h.run(t.Context(), t, never, jobs...)
-	h.check(t)
-	return h
 }
 
 func TestStreamingPolicies(t *testing.T) {
