@@ -47,22 +47,19 @@ func ExoEnergy(c Context, b *collect.Batch) *Energy {
 	if u == nil {
 		return nil
 	}
-	own, reason := u.own(c.Target)
-	if reason != "" {
-		return &Energy{NullReason: reason}
-	}
-	e := u.energy(own)
+	e := u.energy(u.read(c.Target))
 	if c.Case.Concurrency > 1 {
 		e.PrefillJ = nil
 	}
 	return e
 }
 
-// energy sums over the placement's nodes, each of which has a reading.
-func (u *exoUsage) energy(own []exoNode) *Energy {
+// energy sums over the nodes that have a reading, of so many that there are.
+// Without all of them there is but a partial sum.
+func (u *exoUsage) energy(read []exoNode, nodes int) *Energy {
 	watts, prefill := 0.0, ptr(0.0)
-	e := &Energy{Scope: "system", Source: "exo_server"}
-	for _, n := range own {
+	e := &Energy{Scope: "system", Source: "exo_server", Coverage: fmt.Sprintf("%d/%d", len(read), nodes)}
+	for _, n := range read {
 		watts += *n.AvgW
 		if n.PrefillJ == nil || prefill == nil {
 			prefill = nil
@@ -73,35 +70,34 @@ func (u *exoUsage) energy(own []exoNode) *Energy {
 			e.Samples = s
 		}
 	}
-	e.J, e.MeanW, e.PrefillJ = figure(ptr(watts*u.Elapsed)), &watts, prefill
-	if len(own) == len(u.Nodes) && u.TotalJ > 0 {
-		e.J = figure(&u.TotalJ)
+	j := positive(ptr(watts * u.Elapsed))
+	if len(read) == len(u.Nodes) && u.TotalJ > 0 {
+		j = positive(&u.TotalJ)
 	}
-	if e.J == nil {
+	switch {
+	case j == nil:
 		return &Energy{NullReason: noReading}
+	case len(read) < nodes:
+		e.PartialJ, e.NullReason = j, "node_missing"
+	default:
+		e.J, e.MeanW, e.PrefillJ = j, &watts, prefill
 	}
 	return e
 }
 
-// own are the entries of the placement's nodes, or the reason why there is no
-// sum of them: 0 W of a whole machine is no reading.
-func (u *exoUsage) own(t *collect.TargetInfo) (nodes []exoNode, nullReason string) {
-	if len(u.Nodes) == 0 {
-		return nil, noReading
-	}
-	nodes = u.Nodes
+// read are the entries of the placement's own nodes that have a reading, and
+// how many nodes it has: 0 W of a whole machine is none.
+func (u *exoUsage) read(t *collect.TargetInfo) (entries []exoNode, nodes int) {
+	own := u.Nodes
 	if len(t.Nodes) > 0 && len(t.Nodes) != len(u.Nodes) {
-		nodes = u.named(t)
+		own = u.named(t)
 	}
-	for _, n := range nodes {
-		if positive(n.AvgW) == nil {
-			return nil, noReading
+	for _, n := range own {
+		if positive(n.AvgW) != nil {
+			entries = append(entries, n)
 		}
 	}
-	if len(nodes) < len(t.Nodes) {
-		return nil, "node_missing"
-	}
-	return nodes, ""
+	return entries, max(len(own), len(t.Nodes))
 }
 
 // named are the entries whose node is one of the target's.

@@ -2,6 +2,7 @@ package analyze_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"tokwatt/analyze"
@@ -28,17 +29,20 @@ func TestExoEnergy(t *testing.T) {
 		j       *float64
 		prefill *float64
 		reason  string
+		partial *float64
+		cover   string
 		few     bool
 	}{
-		{name: "one node", reports: []string{oneNode}, nodes: []string{"mac-1"}, j: ptr(120.5), prefill: ptr(0.1)},
+		{name: "one node", reports: []string{oneNode}, nodes: []string{"mac-1"}, j: ptr(120.5), prefill: ptr(0.1), cover: "1/1"},
 		{name: "nodes are not known", reports: []string{twoNodes}, j: ptr(300.0), prefill: ptr(0.3), few: true},
 		{name: "both nodes are its own", reports: []string{twoNodes}, nodes: []string{"mac-1", "mac-2"}, j: ptr(300.0), prefill: ptr(0.3), few: true},
 		{name: "the other node is not billed", reports: []string{twoNodes}, nodes: []string{"mac-1"}, cluster: cluster, j: ptr(180.0), prefill: ptr(0.1)},
 		{name: "by the node's id", reports: []string{twoNodes}, nodes: []string{"x2"}, j: ptr(120.0), prefill: ptr(0.2), few: true},
 		{name: "the first of two with one name", reports: []string{twoNodes}, nodes: []string{"mac"}, cluster: twins, j: ptr(180.0), prefill: ptr(0.1)},
 		{name: "the second of them", reports: []string{twoNodes}, nodes: []string{"mac (2)"}, cluster: twins, j: ptr(120.0), prefill: ptr(0.2), few: true},
-		{name: "whose node is it", reports: []string{twoNodes}, nodes: []string{"mac-1"}, reason: "node_missing"},
-		{name: "a node without a sensor", reports: []string{oneNode}, nodes: []string{"mac-1", "mac-2"}, cluster: cluster, reason: "node_missing"},
+		{name: "whose node is it", reports: []string{twoNodes}, nodes: []string{"mac-1"}, reason: "no_reading"},
+		{name: "a node without a sensor", reports: []string{oneNode}, nodes: []string{"mac-1", "mac-2"}, cluster: cluster, reason: "node_missing", partial: ptr(120.5), cover: "1/2"},
+		{name: "a node of 0 W", reports: []string{strings.Replace(twoNodes, "40", "0", 1)}, nodes: []string{"mac-1", "mac-2"}, cluster: cluster, reason: "node_missing", partial: ptr(180.0), cover: "1/2"},
 		{name: "two share the power", reports: []string{oneNode, twoNodes}, j: ptr(300.0), few: true},
 		{name: "in any order", reports: []string{twoNodes, oneNode}, j: ptr(300.0), few: true},
 		{name: "no sensor", reports: []string{`{"power_usage":{"elapsed_seconds":2,"total_energy_joules":0,"nodes":[]}}`}, reason: "no_reading"},
@@ -62,6 +66,9 @@ func TestExoEnergy(t *testing.T) {
 			if !same(row.EnergyJ, c.j) || !same(row.PrefillJPerPromptToken, c.prefill) || row.EnergyNullReason != c.reason {
 				t.Errorf("%v J, %v J a prompt token, %q; want %v, %v, %q", show(row.EnergyJ), show(row.PrefillJPerPromptToken), row.EnergyNullReason,
 					show(c.j), show(c.prefill), c.reason)
+			}
+			if !same(row.EnergyPartialJ, c.partial) || c.cover != "" && row.EnergyCoverage != c.cover {
+				t.Errorf("%v J in part, of %q; want %v of %q", show(row.EnergyPartialJ), row.EnergyCoverage, show(c.partial), c.cover)
 			}
 			if few := slices.Contains(row.Flags, "few_power_samples"); few != c.few || few != slices.Contains(rows[0].Flags, "few_power_samples") {
 				t.Errorf("flags %q of the batch, %q of a request", row.Flags, rows[0].Flags)
