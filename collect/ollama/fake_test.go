@@ -21,6 +21,7 @@ type fake struct {
 	context int64  // the model's longest; 0: not told
 	params  string // PARAMETERs of its Modelfile
 	lazy    int    // how many times a model is still listed after it was told to go
+	lingers int    // how many times that is from now on
 	refuse  string // why no model can be loaded
 
 	mu       sync.Mutex
@@ -62,10 +63,10 @@ func (f *fake) log() []string {
 
 // memory is what is loaded, and how many times a model is still listed that is
 // not.
-func (f *fake) memory() (resident string, lazy int) {
+func (f *fake) memory() (resident string, lingers int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.resident, f.lazy
+	return f.resident, f.lingers
 }
 
 // spoil lets nothing be loaded or freed any more.
@@ -107,13 +108,13 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (f *fake) ps(w io.Writer) {
-	if f.resident == "" && f.lazy <= 0 {
+	if f.resident == "" && f.lingers == 0 {
 		fmt.Fprint(w, `{"models":[]}`)
 		return
 	}
 	name := f.resident
 	if name == "" {
-		f.lazy--
+		f.lingers--
 		name = f.models[0]
 	}
 	fmt.Fprintf(w, `{"models":[{"name":"another:1b","size":7,"size_vram":7},{"name":%q,"size":3000,"size_vram":2000,"context_length":%d,"expires_at":%q}]}`, name, f.window, f.expires)
@@ -127,7 +128,7 @@ func (f *fake) generate(w http.ResponseWriter, b body) {
 		return
 	}
 	if b.Prompt == "" && b.KeepAlive != nil && *b.KeepAlive == 0 {
-		f.resident = ""
+		f.resident, f.lingers = "", f.lazy
 		fmt.Fprintf(w, `{"model":%q,"response":"","done":true,"done_reason":"unload"}`, b.Model)
 		return
 	}

@@ -103,6 +103,7 @@ func TestAnswers(t *testing.T) {
 		"no done_reason":       {okHead + word("a ") + `{"response":"","done":true,"eval_count":1}`, "content(a ) report() =  1"},
 		"odd types":            {okHead + `{"model":7,"response":"a","done":false,"message":3}` + "\n" + `{"response":null,"done":true,"done_reason":5,"eval_count":"x","context":"y"}`, "content(a) report() = "},
 		"float counts":         {okHead + word("a") + `{"done":true,"eval_count":2.0,"eval_duration":1e6}`, "content(a) report() =  2"},
+		"count, then 0":        {okHead + `{"response":"a","done":false,"eval_count":1}` + "\n" + `{"done":true,"eval_count":0}`, "content(a) report() =  1"},
 		"NaN":                  {okHead + word("a") + `{"done":true,"eval_count":2,"eval_duration":NaN}`, "content(a) report() =  2"},
 		"cut character":        {okHead + word("x") + `{"response":"\ud83d","done":false}` + "\n" + `{"response":"\ude00","done":false}` + "\n" + lastLine, "content(x) content() content(😀) report() = stop 2"},
 		"character never ends": {okHead + `{"response":"\ud83d","done":false}` + "\n" + lastLine, "content() report() = stop 2 hidden 1"},

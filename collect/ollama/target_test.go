@@ -158,9 +158,9 @@ func TestUnload(t *testing.T) {
 	}
 	all := f.sent()
 	last := all[len(all)-1]
-	resident, lazy := f.memory()
-	if last.Prompt != "" || last.KeepAlive == nil || *last.KeepAlive != 0 || lazy != 0 || resident != "" {
-		t.Errorf("sent %+v, %d lazy", last, lazy)
+	resident, lingers := f.memory()
+	if last.Prompt != "" || last.KeepAlive == nil || *last.KeepAlive != 0 || lingers != 0 || resident != "" {
+		t.Errorf("sent %+v, %d times more", last, lingers)
 	}
 	if err := tg.Close(t.Context()); err != nil || len(f.sent()) != len(all) {
 		t.Errorf("closed twice: %v", err)
@@ -328,6 +328,21 @@ func TestRedirect(t *testing.T) {
 	}
 	if log := srv.Log()[before:]; len(log) != 1 || log[0].Path != "/llm/api/generate" {
 		t.Errorf("the request made %d requests", len(log))
+	}
+}
+
+// TestNoCount: a count of 0 is how some versions tell of a prompt that they had
+// cached whole; it is no length.
+func TestNoCount(t *testing.T) {
+	srv := listen(t, script.Script{Model: "demo", Answer: func(script.Request) script.Answer {
+		return script.Answer{Pieces: []script.Piece{{Data: []byte(`{"response":"a","done":true,"prompt_eval_count":0,"eval_count":1}`)}}}
+	}})
+	e, err := target(t, ollama.Options{URL: srv.URL()}, sweep, "demo").Open(t.Context(), collect.NewClock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := e.(collect.Counter).Count(t.Context(), collect.Prompt{User: "x"}); err != collect.ErrNoCount {
+		t.Errorf("counted %d, %v", n.PromptTokens, err)
 	}
 }
 
