@@ -283,3 +283,29 @@ func TestResumeAfterADeadServer(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatIsDone: a batch is done when something answered and nobody cut any
+// of it short.
+func TestWhatIsDone(t *testing.T) {
+	ok := Request{}
+	failed := func(k ErrorKind) Request { return Request{Failure: Failf(k, "x")} }
+	for name, c := range map[string]struct {
+		requests []Request
+		done     bool
+	}{
+		"good":             {[]Request{ok, ok}, true},
+		"some failed":      {[]Request{ok, failed(ErrHTTP)}, true},
+		"all failed":       {[]Request{failed(ErrStall), failed(ErrHTTP)}, true},
+		"one cut short":    {[]Request{ok, failed(ErrCancelled)}, false},
+		"all cut short":    {[]Request{failed(ErrCancelled), failed(ErrCancelled)}, false},
+		"nothing answered": {[]Request{failed(ErrConnect), failed(ErrConnect)}, false},
+		"one unanswered":   {[]Request{ok, failed(ErrConnect)}, true},
+	} {
+		past := &Past{}
+		target := &pastTarget{done: map[batchIdentity]int{}}
+		past.batch(&Batch{BatchID: 1, Requests: c.requests}, target, caseIdentity{})
+		if got := len(target.done) == 1; got != c.done {
+			t.Errorf("%s: done %v", name, got)
+		}
+	}
+}
