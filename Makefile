@@ -8,6 +8,8 @@ PYTHON = "$$(scripts/python.sh "$(CACHE)")"
 
 # SIZE=ci takes minutes in all; SIZE=full takes as long as it takes.
 SIZE ?= full
+# FAMILY of models for oracle: one of them, today's, or all where it is empty.
+FAMILY ?= $(if $(filter ci,$(SIZE)),today)
 
 .PHONY: help build tidy lint cross test nocgo race python models kill stats parity oracle exo-parity demo e2e bench clean
 
