@@ -1,6 +1,7 @@
 package exo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,11 +58,11 @@ func (s sensors) Read(ctx context.Context) ([]power.Sample, error) {
 	for _, samples := range all {
 		out = append(out, samples...)
 	}
-	switch err := errors.Join(errs...); {
-	case len(out) > 0:
+	if len(out) > 0 {
 		return out, nil
-	case err != nil:
-		return nil, fmt.Errorf("no node of the instance can be asked for its sensors: %w", err)
+	}
+	if err := cmp.Or(errs...); err != nil {
+		return nil, fmt.Errorf("the nodes can't be asked for their sensors: %w", err)
 	}
 	return nil, errNoSensors
 }

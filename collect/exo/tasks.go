@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"tokwatt/collect"
@@ -60,17 +61,15 @@ var busy = []string{"TextGeneration", "ImageGeneration", "ImageEdits"}
 // command ids: those of any instance, since instances share nodes. The map is
 // nil where exo keeps no list.
 func (a api) running(ctx context.Context) (map[string]task, error) {
-	var all map[string]map[string]json.RawMessage
+	var all map[string]json.RawMessage
 	if found, err := a.get(ctx, "/state/tasks", &all); err != nil || !found {
 		return nil, err
 	}
 	out := map[string]task{}
-	for _, tagged := range all {
-		for _, kind := range busy {
-			var t task
-			if raw := tagged[kind]; raw == nil || json.Unmarshal(raw, &t) != nil {
-				continue
-			}
+	for _, raw := range all {
+		tagged := only(raw)
+		var t task
+		if slices.Contains(busy, tagged.key) && json.Unmarshal(tagged.raw, &t) == nil {
 			if t.Command != "" && (t.Status == "Pending" || t.Status == "Running") {
 				out[t.Command] = t
 			}
