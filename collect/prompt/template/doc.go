@@ -10,8 +10,8 @@
 //  1. split (lex.go) cuts the template into text, expressions and statements as
 //     Jinja's lexer does, white-space control included. Text goes on as string
 //     literals, so that there is nothing left for the interpreter to trim.
-//  2. rewrite (expr.go) makes filters and methods into calls of our own
-//     (python.go), which follow Python, and names those that we don't have, so
+//  2. rewrite (expr.go) makes filters, methods and tests into calls of our own
+//     (python.go, values.go), which follow Python, and names those that we don't have, so
 //     that running into one is an error. In branches that a system and a user
 //     message never reach they do no harm.
 //  3. scopes (scope.go) gives each turn of a loop the variables that stood

@@ -58,7 +58,7 @@ func TestJinjaLive(t *testing.T) {
 	t.Run("random", func(t *testing.T) {
 		seed := fmt.Sprint(rand.Uint32())
 		t.Logf("seed %s", seed)
-		compare(t, run("random", seed, "2000"))
+		compare(t, run("random", seed, "1000"))
 	})
 	t.Run("real", func(t *testing.T) {
 		dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/ardanlabs/jinja").Output()
