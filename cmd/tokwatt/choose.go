@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
@@ -22,6 +23,7 @@ import (
 	"tokwatt/collect/inproc"
 	"tokwatt/collect/ollama"
 	"tokwatt/collect/openai"
+	"tokwatt/collect/prompt/source"
 )
 
 // choice is which engine the flags ask for, and where.
@@ -40,9 +42,7 @@ func newChoice(cmd *cli.Command, profile collect.Profile) (choice, error) {
 		return c, usagef("--url is empty: give the server's address, such as http://127.0.0.1:8080")
 	}
 	c.server = openai.Options{URL: cmd.String("url"), APIKeyEnv: cmd.String("api-key-env")}
-	if dir := cmd.String("tokenizer"); dir != fromServer {
-		c.server.Tokenizer = dir
-	}
+	c.server.EndTokens = endTokens(cmd.String("tokenizer"))
 	if err := c.address(cmd); err != nil {
 		return c, err
 	}
@@ -69,6 +69,26 @@ func newChoice(cmd *cli.Command, profile collect.Profile) (choice, error) {
 		c.server.Headers[k] = v
 	}
 	return c, c.check()
+}
+
+// endTokens finds the end tokens of models: those of the files that the user
+// named, else those that are on this machine under the model's id. Where there
+// are none, nothing is banned by them.
+func endTokens(named string) func(string) ([]int64, error) {
+	if named == fromServer {
+		return nil
+	}
+	return func(model string) ([]int64, error) {
+		ref := cmp.Or(named, model)
+		if m, err := source.Open(ref); err == nil {
+			return m.EOS, nil
+		}
+		ids, err := source.EndTokens(ref) // of a model whose prompts can't be counted
+		if named == "" || errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		return ids, err
+	}
 }
 
 // address reads --host and --port.

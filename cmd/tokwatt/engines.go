@@ -5,35 +5,29 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/urfave/cli/v3"
 
+	"tokwatt/collect/find"
 	"tokwatt/collect/openai"
 	"tokwatt/mlx/model"
 )
 
-// localPorts are where servers listen unless told otherwise: llama.cpp and
-// mlx_lm 8080, vLLM and llama_cpp.server 8000, LM Studio 1234, Ollama 11434,
-// SGLang 30000, exo 52415.
-var localPorts = []int{8080, 8000, 1234, 11434, 30000, 52415, 8081, 10240}
-
-// localServers are the servers that run on this host.
-func localServers(ctx context.Context) []openai.Found {
-	var urls []string
-	for _, p := range localPorts {
-		urls = append(urls, fmt.Sprintf("http://127.0.0.1:%d", p))
-	}
-	return slices.DeleteFunc(openai.Find(ctx, openai.Options{}, urls...), func(f openai.Found) bool { return f.Err != nil })
-}
+// askVersion bounds the one token by which some servers tell their version.
+const askVersion = 20 * time.Second
 
 func (a *app) engines() *cli.Command {
 	return &cli.Command{
 		Name:  "engines",
 		Usage: "what answers on this host, its models, and what it can do",
-		Description: `Looks at the ports 8080, 8081, 8000, 1234, 11434, 30000, 52415 and 10240, as
-collect does without --url.`,
+		Description: `Looks at the ports ` + portList(find.Ports()) + `
+as collect does without --url, and sends nothing but GET requests. With --url
+it also asks for one token where only an answer tells the server's version.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "url", Usage: "`URL` ask this server only"},
+			&cli.StringFlag{Name: "engine", Usage: "`NAME` show only engines of this name"},
 			&cli.StringFlag{Name: "api-key-env", Usage: "`NAME` the variable that holds the API key"},
 			&cli.BoolFlag{Name: "shapes", Usage: "the synthetic models of the embedded engine instead"},
 			jsonFlag(),
@@ -48,42 +42,92 @@ collect does without --url.`,
 			}
 			url := cmd.String("url")
 			if url == "" {
-				return a.showEngines(cmd, localServers(ctx))
+				rows := rowsOf(find.Local(ctx)...)
+				return a.showEngines(cmd, append(rows, embedded()))
 			}
-			found := openai.Find(ctx, openai.Options{APIKeyEnv: cmd.String("api-key-env")}, url)
-			if err := found[0].Err; err != nil {
-				return &coded{exitNothing, err}
+			o := openai.Options{URL: url, APIKeyEnv: cmd.String("api-key-env")}
+			found := find.At(ctx, o)
+			if found.Err != nil {
+				return &coded{exitNothing, found.Err}
 			}
-			return a.showEngines(cmd, found)
+			if found.Version == "" {
+				ctx, cancel := context.WithTimeout(ctx, askVersion)
+				defer cancel()
+				found.Version = openai.Version(ctx, o)
+			}
+			return a.showEngines(cmd, rowsOf(found))
 		},
 	}
+}
+
+// portList names ports, runs of them shortened, in lines that fit a screen.
+func portList(ports []int) string {
+	var words []string
+	for i := 0; i < len(ports); i++ {
+		last := i
+		for last+1 < len(ports) && ports[last+1] == ports[last]+1 {
+			last++
+		}
+		word := fmt.Sprint(ports[i])
+		if last > i {
+			word += fmt.Sprintf("-%d", ports[last])
+		}
+		words = append(words, word)
+		i = last
+	}
+	return strings.Join(words, ", ") + ","
 }
 
 // engineRow is an engine as --json prints it; nil is not known.
 type engineRow struct {
 	URL     string   `json:"url"`
 	Engine  string   `json:"engine"`
+	Driver  string   `json:"driver"` // for --engine
 	Version string   `json:"version"`
 	Models  []string `json:"models"`
+	Loaded  []string `json:"loaded"` // in memory
 	Usage   *bool    `json:"usage"`
 	Cached  *bool    `json:"cached_tokens"`
 	Timings *bool    `json:"timings"`
 	EOSBan  *bool    `json:"eos_ban"`
+	EOSBy   string   `json:"eos_ban_by"`
+	Counted *bool    `json:"eos_counted"` // the end token is one of completion_tokens
+	Cold    string   `json:"cold_method"`
+	Seed    *bool    `json:"seed"`
+	Streams *int64   `json:"streams"` // requests that run at once
 }
 
-// showEngines prints the servers found, and the embedded engine, which is
-// always there.
-func (a *app) showEngines(cmd *cli.Command, found []openai.Found) error {
+func rowsOf(found ...find.Found) []engineRow {
 	rows := []engineRow{}
 	for _, f := range found {
-		rows = append(rows, engineRow{f.URL, f.Engine, f.Version, f.Models, f.Usage, f.Cached, f.Timings, f.EOSBan})
+		rows = append(rows, engineRow{
+			URL: f.URL, Engine: f.Engine, Driver: f.Driver, Version: f.Version, Models: f.Models, Loaded: f.Loaded,
+			Usage: f.Usage, Cached: f.Cached, Timings: f.Timings, EOSBan: f.EOSBan, EOSBy: f.EOSBy, Counted: f.EOSCnt,
+			Cold: f.Cold, Seed: f.Seed, Streams: f.Streams,
+		})
 	}
-	if cmd.String("url") == "" {
-		var shapes []string
-		for _, s := range model.Shapes() {
-			shapes = append(shapes, model.SyntheticPrefix+s.Name)
+	return rows
+}
+
+// embedded is the engine that is always there.
+func embedded() engineRow {
+	r := engineRow{
+		Engine: "reference", Driver: "reference", Version: toolVersion(), Usage: value(true), Cached: value(true), Timings: value(true),
+		EOSBan: value(true), EOSBy: "engine", Cold: "engine",
+	}
+	for _, s := range model.Shapes() {
+		r.Models = append(r.Models, model.SyntheticPrefix+s.Name)
+	}
+	return r
+}
+
+// showEngines prints the engines, those of one name where --engine asks so.
+func (a *app) showEngines(cmd *cli.Command, rows []engineRow) error {
+	if name := cmd.String("engine"); name != "" {
+		rows = slices.DeleteFunc(rows, func(r engineRow) bool { return r.Engine != name && r.Driver != name })
+		if len(rows) == 0 {
+			return &coded{exitNothing, fmt.Errorf("no engine %q answers: tokwatt engines shows what does", name)}
 		}
-		rows = append(rows, engineRow{"", "reference", toolVersion(), shapes, value(true), value(true), value(true), value(true)})
 	}
 	if cmd.Bool("json") {
 		return a.printJSON(rows)
@@ -93,12 +137,49 @@ func (a *app) showEngines(cmd *cli.Command, found []openai.Found) error {
 		if where == "" {
 			where = "in process: --engine reference"
 		}
-		fmt.Fprintf(a.out, "%s %s  %s\n", r.Engine, r.Version, where)
-		fmt.Fprintf(a.out, "  models   %s\n", strings.Join(r.Models, ", "))
-		fmt.Fprintf(a.out, "  tells    token counts: %s, cached tokens: %s, own timings: %s\n", known(r.Usage), known(r.Cached), known(r.Timings))
-		fmt.Fprintf(a.out, "  EOS ban  %s\n", known(r.EOSBan))
+		fmt.Fprintln(a.out, strings.Join(slices.DeleteFunc([]string{r.Engine, r.Version, where}, func(s string) bool { return s == "" }), "  "))
+		a.about("models", few(r.Models))
+		if r.Loaded != nil {
+			a.about("in memory", few(r.Loaded))
+		}
+		a.about("tells", fmt.Sprintf("token counts: %s, cached tokens: %s, own timings: %s", known(r.Usage), known(r.Cached), known(r.Timings)))
+		a.about("cold cache", r.Cold)
+		a.about("EOS ban", banned(r))
 	}
 	return nil
+}
+
+// about prints one fact of an engine, in lines that fit a screen.
+func (a *app) about(what, is string) {
+	const indent, width = 14, 80
+	for i, line := range strings.Split(text.WrapSoft(is, width-indent), "\n") {
+		if i > 0 {
+			what = ""
+		}
+		fmt.Fprintf(a.out, "  %-*s%s\n", indent-2, what, strings.TrimRight(line, " "))
+	}
+}
+
+// few are the first of many names.
+func few(names []string) string {
+	const most = 12
+	if len(names) == 0 {
+		return "none"
+	}
+	if more := len(names) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}
+
+func banned(r engineRow) string {
+	switch {
+	case r.EOSBy == "":
+		return known(r.EOSBan)
+	case r.EOSBy == "logit_bias" || r.EOSBy == "logit_bias_unverified":
+		return r.EOSBy + ", with the model's files (--tokenizer)"
+	}
+	return r.EOSBy
 }
 
 func known(b *bool) string {

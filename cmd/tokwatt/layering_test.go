@@ -28,7 +28,7 @@ var layers = map[string]string{
 	"collect/ollama":               "collect collect/wire",
 	"collect/exo":                  "collect collect/wire collect/openai power",
 	"collect/inproc":               "collect mlx/engine",
-	"collect/find":                 "collect collect/wire collect/openai",
+	"collect/find":                 "collect/ollama collect/openai collect/wire",
 	"collect/prompt":               "collect collect/prompt/source collect/prompt/template collect/prompt/tokenizer",
 	"collect/prompt/source":        "collect/prompt/template collect/prompt/tokenizer",
 	"collect/prompt/template":      "",

@@ -73,7 +73,7 @@ func TestFindModel(t *testing.T) {
 		"llama3.2:3b": "llama3.2:3b", "demo": "/srv/models/demo", "/srv/models/demo": "/srv/models/demo", "y": "x",
 		"llama3.2:1b": "", "llama3.2": "", "demo2": "", "Demo": "",
 	} {
-		m, ok := l.find(asked)
+		m, ok := find(l.models, asked)
 		if m.ID != want || ok != (want != "") {
 			t.Errorf("%s finds %q, want %q", asked, m.ID, want)
 		}

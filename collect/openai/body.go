@@ -1,7 +1,9 @@
 package openai
 
 import (
+	"crypto/rand"
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"tokwatt/collect"
@@ -13,8 +15,14 @@ type wishes struct {
 	temperature *float64
 	seed        *int64
 	stream      bool
-	noUsage     bool    // stream_options is refused
-	ban         []int64 // end tokens for a logit bias; empty: no ban
+	noUsage     bool // stream_options is refused
+
+	keepOn bool    // the model may not end before max_tokens
+	ends   []int64 // its end tokens; empty: not known
+	fresh  bool    // nothing may be reused from earlier requests
+	// The fields for these two that the server has.
+	ban  []field
+	cold field
 }
 
 // sampling is what is sent of the sampling settings, as JSON values.
@@ -30,24 +38,29 @@ func (w wishes) sampling() map[string]any {
 }
 
 // without returns the wishes less one field; false where it is not among them.
-func (w wishes) without(field string) (wishes, bool) {
+func (w wishes) without(f field) (wishes, bool) {
 	had := false
-	switch field {
-	case "temperature":
+	switch f {
+	case temperature:
 		had, w.temperature = w.temperature != nil, nil
-	case "seed":
+	case seedField:
 		had, w.seed = w.seed != nil, nil
-	case "logit_bias":
-		had, w.ban = len(w.ban) > 0, nil
-	case "stream_options":
+	case streamOptions:
 		had, w.noUsage = w.stream && !w.noUsage, true
+	case cachePrompt, cacheSalt:
+		if had = w.cold == f; had {
+			w.cold = ""
+		}
+	default:
+		had = slices.Contains(w.ban, f)
+		w.ban = slices.DeleteFunc(slices.Clone(w.ban), func(g field) bool { return g == f })
 	}
 	return w, had
 }
 
 // optional are the fields that without knows, the likeliest to be refused
 // first.
-var optional = [...]string{"logit_bias", "seed", "stream_options", "temperature"}
+var optional = [...]field{logitBias, ignoreEOS, minTokens, cachePrompt, cacheSalt, seedField, streamOptions, temperature}
 
 type message struct {
 	Role    string `json:"role"`
@@ -59,13 +72,17 @@ type chatRequest struct {
 	Messages      []message      `json:"messages"`
 	MaxTokens     int64          `json:"max_tokens"`
 	Stream        bool           `json:"stream"`
-	StreamOptions *streamOptions `json:"stream_options,omitempty"`
+	StreamOptions *includeUsage  `json:"stream_options,omitempty"`
 	Temperature   *float64       `json:"temperature,omitempty"`
 	Seed          *int64         `json:"seed,omitempty"`
+	IgnoreEOS     bool           `json:"ignore_eos,omitempty"`
+	MinTokens     int64          `json:"min_tokens,omitempty"`
 	LogitBias     map[string]int `json:"logit_bias,omitempty"`
+	CachePrompt   *bool          `json:"cache_prompt,omitempty"`
+	CacheSalt     string         `json:"cache_salt,omitempty"`
 }
 
-type streamOptions struct {
+type includeUsage struct {
 	IncludeUsage bool `json:"include_usage"`
 }
 
@@ -83,13 +100,40 @@ func (w wishes) encode(model string, c collect.Call) ([]byte, error) {
 		r.Seed = c.Seed
 	}
 	if c.Stream && !w.noUsage {
-		r.StreamOptions = &streamOptions{IncludeUsage: true}
+		r.StreamOptions = &includeUsage{IncludeUsage: true}
 	}
-	if c.BanEOS && len(w.ban) > 0 {
-		r.LogitBias = make(map[string]int, len(w.ban))
-		for _, id := range w.ban {
-			r.LogitBias[strconv.FormatInt(id, 10)] = -100
-		}
+	if c.BanEOS {
+		w.keepGoing(&r)
+	}
+	if c.Cold {
+		w.chill(&r)
 	}
 	return json.Marshal(r)
+}
+
+// keepGoing asks the server not to let the model end.
+func (w wishes) keepGoing(r *chatRequest) {
+	for _, f := range w.ban {
+		switch f {
+		case ignoreEOS:
+			r.IgnoreEOS = true
+		case minTokens:
+			r.MinTokens = r.MaxTokens
+		case logitBias:
+			r.LogitBias = make(map[string]int, len(w.ends))
+			for _, id := range w.ends {
+				r.LogitBias[strconv.FormatInt(id, 10)] = -100
+			}
+		}
+	}
+}
+
+// chill asks the server to reuse nothing. A salt does so by being new.
+func (w wishes) chill(r *chatRequest) {
+	switch w.cold {
+	case cachePrompt:
+		r.CachePrompt = &no
+	case cacheSalt:
+		r.CacheSalt = rand.Text()
+	}
 }

@@ -1,86 +1,235 @@
 package openai
 
-import (
-	"context"
-	"encoding/json"
-	"net/http"
-	"strings"
-)
+import "tokwatt/collect"
 
 // dialect is what is known of an engine beyond the common API. The zero value
-// is a server that nobody knows: what it takes is found by probing, and what
-// it reports by looking.
+// is a server that nobody knows.
 type dialect struct {
 	engine string
-	// bias: a logit bias of -100 really bans a token.
-	bias bool
-	// What an answer tells; nil where it is not known.
-	usage   *bool // token counts in a stream, when asked for
-	cached  *bool // cached_tokens in them
-	timings *bool // llama.cpp's own durations
+	signs  []sign // any one of them tells it
 
-	// How it is recognised: all that are set must fit.
-	server  string // prefix of the Server header
-	owner   string // owned_by in the model list
-	noOwner bool   // entries of the model list have no owned_by
-	health  string // status in GET /health beside the API
+	// ban are the fields that keep the model from ending, sent together.
+	ban []field
+	// proven: the ban was seen to hold, or the engine documents that it does.
+	// Elsewhere that the field is taken proves nothing.
+	proven bool
+	// cold is the field that turns the prefix cache off for one request;
+	// empty: there is none, so prompts need a front of their own.
+	cold field
+	// since is the first version that has cold: older ones drop the field
+	// without a word. Empty: all have it.
+	since string
+	// seed: two requests with one seed give equal texts.
+	seed *bool
+
+	// What an answer tells; nil where it is not known or depends on how the
+	// server was started.
+	usage   *bool // token counts in a stream, when asked for
+	cached  *bool // cached tokens among them
+	timings *bool // durations or rates of its own
+	eos     *bool // the end token is counted as a generated one
+
+	version     []place // where it tells its version, the first that does
+	fingerprint bool    // the version begins each answer's system_fingerprint
+	slots       place   // how many requests it runs at once
+	streams     *int64  // the same where it is a constant
+	format      string  // of all its models
+	catalog     string  // a model list beside the API that says more
+	inMemory    place   // the names of the models that are in memory
+	resident    bool    // it lists only models that are
+	anonymous   string  // the id of the model it was started with, never listed
 }
 
-var yes, no = true, false
+// field is a field of a request that not every server takes.
+type field string
 
-// dialects in the order in which they are tried. Facts: recorded answers of
-// llama-server, llama_cpp.server 0.3.36 and mlx_lm.server 0.32.2 in
-// testdata/transcripts.
+const (
+	ignoreEOS     field = "ignore_eos"
+	minTokens     field = "min_tokens"
+	logitBias     field = "logit_bias"
+	cachePrompt   field = "cache_prompt"
+	cacheSalt     field = "cache_salt"
+	seedField     field = "seed"
+	streamOptions field = "stream_options"
+	temperature   field = "temperature"
+)
+
+// method is how a cold request is stored.
+func (f field) method() string {
+	if f == cachePrompt {
+		return "cache_prompt=false"
+	}
+	return string(f)
+}
+
+// sign is something that a server does. All that is set must hold.
+type sign struct {
+	owner   string // owned_by in the model list
+	noOwner bool   // entries of the model list have no owned_by
+	typed   bool   // they have a compatibility_type
+	header  string // a header of the answer to GET /models,
+	prefix  string // and how it begins
+	not     string // how the header Server does not begin
+	at      place  // what a GET tells,
+	says    string // and how that begins
+}
+
+// place is where a GET tells something: a header of the model list, or a path
+// beside the API and a key of the JSON object there; without a key, the text.
+type place struct{ header, path, key string }
+
+var (
+	yes, no = true, false
+	one     = int64(1)
+	eight   = int64(8)
+)
+
+// dialects are the engines that are known. Facts: recorded answers of
+// llama-server, llama_cpp.server 0.3.36 and mlx_lm.server 0.32.2
+// (testdata/transcripts); all others from what their projects publish, named
+// with each row, and not seen running. nil where none of that says it.
+//
+// A new row needs an entry in the tests' fingerprints, which are held against
+// every row.
 var dialects = []dialect{
-	{engine: "llama.cpp", bias: true, usage: &yes, cached: &yes, timings: &yes, server: "llama.cpp"},
-	{engine: "llama.cpp", bias: true, usage: &yes, cached: &yes, timings: &yes, owner: "llamacpp"},
-	{engine: "llama_cpp.server", bias: true, usage: &no, cached: &no, timings: &no, server: "uvicorn", owner: "me"},
-	{engine: "mlx_lm", bias: true, usage: &yes, cached: &yes, timings: &no, server: "BaseHTTP/", noOwner: true, health: "ok"},
+	{
+		// exo's API source: owned_by of its model cards, statistics as comments
+		// of a stream, eight requests at once. The plain endpoint has no ban and
+		// no switch for the cache: collect/exo takes the bench endpoint.
+		engine: "exo", signs: []sign{{owner: "exo"}},
+		usage: &yes, cached: &yes, timings: &yes, streams: &eight, format: "mlx",
+	},
+	{
+		// LM Studio's documentation: /api/v0/models has compatibility_type,
+		// quantization and state; stats in whole answers, not in streams
+		// (lmstudio-js issue 320). logit_bias is among the documented
+		// parameters, but nothing says that it can keep the end token out.
+		engine: "lmstudio",
+		signs:  []sign{{header: "X-Lm-Studio-Version"}, {owner: "organization_owner"}, {typed: true}},
+		ban:    []field{logitBias}, timings: &yes,
+		version: []place{{header: "X-Lm-Studio-Version"}, {path: "/lms/version", key: "version"}},
+		catalog: "/api/v0/models",
+	},
+	{
+		// Recorded; ignore_eos bans every end token that the model's file names,
+		// and min_tokens is not taken.
+		engine: "llama.cpp",
+		signs:  []sign{{header: "Server", prefix: "llama.cpp"}, {owner: "llamacpp"}},
+		ban:    []field{ignoreEOS}, proven: true, cold: cachePrompt, seed: &yes,
+		usage: &yes, cached: &yes, timings: &yes, eos: &yes,
+		version: []place{{path: "/props", key: "build_info"}}, slots: place{path: "/props", key: "total_slots"},
+		format: "gguf", resident: true,
+	},
+	{
+		// Recorded; ignore_eos is not taken. min_tokens holds back one end
+		// token, the bias all of them.
+		engine: "llama_cpp.server", signs: []sign{{header: "Server", prefix: "uvicorn", owner: "me"}},
+		ban: []field{logitBias, minTokens}, proven: true, seed: &no,
+		usage: &no, cached: &no, timings: &no, eos: &no, streams: &one, format: "gguf",
+	},
+	{
+		// Recorded; neither ignore_eos nor min_tokens is taken.
+		engine: "mlx_lm",
+		signs:  []sign{{header: "Server", prefix: "BaseHTTP/", noOwner: true, at: place{path: "/health", key: "status"}, says: "ok"}},
+		ban:    []field{logitBias}, proven: true, seed: &yes,
+		usage: &yes, cached: &yes, timings: &no, eos: &yes,
+		fingerprint: true, format: "mlx", anonymous: "default_model",
+	},
+	{
+		// Source of waybarrios/vllm-mlx, August 2026 (api/models.py, server.py):
+		// logit_bias becomes a logits processor; usage has no cached tokens; a
+		// seed is dropped. Older versions drop the bias too.
+		engine: "vllm-mlx", signs: []sign{{owner: "vllm-mlx"}},
+		ban: []field{logitBias}, seed: &no,
+		usage: &yes, cached: &no, timings: &no, format: "mlx",
+	},
+	{
+		// Source of jjang-ai/vmlx, May 2026 (api/models.py, server.py): no field
+		// against the end token; cached tokens where there are any. It imitates
+		// Ollama, whose version it makes up.
+		engine: "vmlx", signs: []sign{{owner: "vmlx-engine"}, {owner: "vmlx"}},
+		usage: &yes, cached: &yes, timings: &no, format: "mlx",
+	},
+	{
+		// Source of jundot/omlx (api/openai_models.py, server.py): no field
+		// against the end token; seed "best effort"; rates in usage, of a rule
+		// that is not stated.
+		engine: "omlx", signs: []sign{{owner: "omlx"}},
+		usage: &yes, cached: &yes, timings: &yes,
+		version: []place{{path: "/api/status", key: "version"}, {path: "/admin/info", key: "version"}},
+		format:  "mlx", inMemory: place{path: "/api/status", key: "loaded_models"},
+	},
+	{
+		// Source of raullenchai/Rapid-MLX, August 2026 (api/models.py,
+		// routes/chat.py): a bias is answered with 400, ignore_eos is inside only.
+		engine: "rapid-mlx", signs: []sign{{owner: "rapid-mlx"}},
+		usage: &yes, cached: &yes, timings: &no, format: "mlx",
+	},
+	{
+		// vLLM's documentation of extra parameters; cache_salt came with pull
+		// request 17045, in 0.9.0. Cached tokens only with
+		// --enable-prompt-tokens-details.
+		engine: "vllm", signs: []sign{{owner: "vllm"}},
+		ban: []field{ignoreEOS}, proven: true, cold: cacheSalt, since: "0.9.0", seed: &yes,
+		usage: &yes, timings: &no,
+		version: []place{{path: "/version", key: "version"}}, resident: true,
+	},
+	{
+		// Source of sgl-project/sglang (entrypoints/openai/protocol.py). It has a
+		// cache_salt too, but no version says since when. Cached tokens only with
+		// --enable-cache-report.
+		engine: "sglang", signs: []sign{{owner: "sglang"}},
+		ban: []field{ignoreEOS}, proven: true,
+		usage: &yes, timings: &no,
+		version: []place{{path: "/server_info", key: "version"}, {path: "/get_server_info", key: "version"}}, resident: true,
+	},
+	{
+		// Ollama's documentation of its OpenAI compatibility lists no field
+		// against the end token (issue 12065); what it tells of durations only
+		// the native API does, which collect/ollama takes. Others imitate it, on
+		// servers written in Python.
+		engine: "ollama", signs: []sign{{at: place{path: "/"}, says: "Ollama is running", not: "uvicorn"}},
+		seed: &yes, usage: &yes, timings: &no,
+		version: []place{{path: "/api/version", key: "version"}},
+	},
 }
 
 // unknownEngine is stored where the wire does not tell.
 const unknownEngine = "openai"
 
-// recognise finds the dialect of a server from its model list and, where one
-// asks for it, its health. The common wrong guess is to take anything with a
-// model list for one engine; a server that fits no row stays unknown.
-func (s server) recognise(ctx context.Context, l listing) dialect {
-	for _, d := range dialects {
-		if !strings.HasPrefix(l.header.Get("Server"), d.server) || !d.fits(l.models) {
-			continue
+// unknown is what is sent to a server that fits no row: both of the fields by
+// which most servers can be kept from ending, less those that it refuses when
+// probed. That it takes them proves nothing. No cold field is sent: a front
+// of its own makes every prompt cold.
+var unknown = dialect{engine: unknownEngine, ban: []field{ignoreEOS, logitBias}}
+
+// abilities says how requests with these wishes meet the protocol's.
+func (d dialect) abilities(w wishes) collect.Abilities {
+	a := collect.Abilities{ColdMethod: w.cold.method()}
+	for _, f := range w.ban {
+		if a.EOSBan != "" {
+			a.EOSBan += "+"
 		}
-		if d.health == "" || s.health(ctx) == d.health {
-			return d
-		}
+		a.EOSBan += string(f)
 	}
-	return dialect{engine: unknownEngine}
+	if a.EOSBan != "" && !d.proven {
+		a.EOSBan += "_unverified"
+	}
+	return a
 }
 
-func (d dialect) fits(models []model) bool {
-	for _, m := range models {
-		if d.owner != "" && m.OwnedBy != d.owner || d.noOwner && m.OwnedBy != "" {
-			return false
+// wishes are those of w that this engine has a field for, at that version.
+func (d dialect) wishes(w wishes, version string) wishes {
+	if !w.keepOn {
+		w.ends = nil
+	}
+	for _, f := range d.ban {
+		if w.keepOn && (f != logitBias || len(w.ends) > 0) {
+			w.ban = append(w.ban, f)
 		}
 	}
-	return d.owner == "" || len(models) > 0
-}
-
-// health is the status that GET /health tells, empty where it tells none.
-func (s server) health(ctx context.Context) string {
-	var body struct{ Status string }
-	if r, err := s.Get(ctx, s.atRoot("/health")); err == nil && r.Status == http.StatusOK {
-		_ = json.Unmarshal(r.Body, &body) // another shape tells no status
+	if w.fresh && atLeast(version, d.since) {
+		w.cold = d.cold
 	}
-	return body.Status
-}
-
-// build is the version that llama.cpp tells in GET /props.
-func (s server) build(ctx context.Context) string {
-	var body struct {
-		BuildInfo string `json:"build_info"`
-	}
-	if r, err := s.Get(ctx, s.atRoot("/props")); err == nil && r.Status == http.StatusOK {
-		_ = json.Unmarshal(r.Body, &body) // older servers tell none
-	}
-	return body.BuildInfo
+	return w
 }

@@ -20,9 +20,9 @@ type Options struct {
 	APIKeyEnv string
 	// Headers are sent with every request.
 	Headers map[string]string
-	// Tokenizer is a model folder whose config.json and
-	// generation_config.json name the end tokens, which an EOS ban needs.
-	Tokenizer string
+	// EndTokens are the ids of a model's end tokens, which a ban by logit bias
+	// needs; none where they are not known. nil: they never are.
+	EndTokens func(model string) ([]int64, error)
 }
 
 // Driver measures the models of one server.
@@ -43,11 +43,6 @@ func (d Driver) Targets(ctx context.Context, spec collect.Spec) iter.Seq2[collec
 		}
 		limits := spec.Limits()
 		srv.Limit(limits.Answer(wire.ControlTimeout))
-		ban, err := endTokens(d.Options.Tokenizer)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
 		models := spec.Models
 		if len(models) == 0 {
 			only, err := srv.onlyModel(ctx)
@@ -58,29 +53,49 @@ func (d Driver) Targets(ctx context.Context, spec collect.Spec) iter.Seq2[collec
 			models = []string{only}
 		}
 		for _, m := range models {
-			t := &Target{srv: srv, asked: m, limits: limits, wish: wishes{
-				temperature: spec.Temperature, seed: spec.Seed, stream: spec.Streaming != collect.StreamNone, ban: ban}}
-			if !yield(t, nil) {
+			wish, err := d.wishes(spec, m)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(&Target{srv: srv, asked: m, limits: limits, wish: wish}, nil) {
 				return
 			}
 		}
 	}
 }
 
+// wishes are those of a spec for one model.
+func (d Driver) wishes(spec collect.Spec, model string) (wishes, error) {
+	w := wishes{
+		temperature: spec.Temperature, seed: spec.Seed, stream: spec.Streaming != collect.StreamNone,
+		keepOn: !spec.NoEOSBan, fresh: spec.Cache == "" || spec.Cache == collect.CacheCold,
+	}
+	if !w.keepOn || d.Options.EndTokens == nil {
+		return w, nil
+	}
+	var err error
+	w.ends, err = d.Options.EndTokens(model)
+	return w, err
+}
+
 // onlyModel is the model to measure where none was named.
 func (s server) onlyModel(ctx context.Context) (string, error) {
-	l, err := s.list(ctx)
-	switch {
-	case err != nil:
+	f, err := s.learn(ctx)
+	if err != nil {
 		return "", err
+	}
+	l := f.list
+	switch {
 	case l.status == http.StatusUnauthorized || l.status == http.StatusForbidden:
 		return "", fmt.Errorf("%s answers %d when asked for its models: give its key with --api-key-env", s.Endpoint(), l.status)
-	case len(l.models) == 0 && s.recognise(ctx, l).engine == "mlx_lm":
-		return mlxDefault, nil
-	case len(l.models) == 0:
-		return "", fmt.Errorf("%s lists no models: name one with --model", s.Endpoint())
 	case len(l.models) > 1:
 		return "", fmt.Errorf("%s lists %d models (%s): choose with --model", s.Endpoint(), len(l.models), strings.Join(l.names(), ", "))
+	case len(l.models) == 1:
+		return l.models[0].ID, nil
 	}
-	return l.models[0].ID, nil
+	if id := f.recognise(ctx).anonymous; id != "" {
+		return id, nil
+	}
+	return "", fmt.Errorf("%s lists no models: name one with --model", s.Endpoint())
 }

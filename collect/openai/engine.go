@@ -24,18 +24,8 @@ var (
 	_ collect.Counter = (*engine)(nil)
 )
 
-// Abilities of the engine: it has no switch for a cold cache, so the prompter
-// has to make prompts that no cache can serve.
-func (e *engine) Abilities() collect.Abilities {
-	var a collect.Abilities
-	if len(e.send.ban) > 0 {
-		a.EOSBan = "logit_bias_unverified"
-		if e.dialect.bias {
-			a.EOSBan = "logit_bias"
-		}
-	}
-	return a
-}
+// Abilities of the engine: what its dialect has and its server did not refuse.
+func (e *engine) Abilities() collect.Abilities { return e.dialect.abilities(e.send) }
 
 // Open encodes the call and dials. The error is a *collect.Failure or the
 // context's.

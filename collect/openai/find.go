@@ -4,23 +4,32 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"tokwatt/collect"
 )
 
 // findTimeout bounds the look at one address: what runs on this host answers
 // in milliseconds.
 const findTimeout = 800 * time.Millisecond
 
-// Found is what answers at a URL. The pointers are nil where nothing is known
-// without asking for tokens.
+// Found is what answers at a URL, and what is known of such an engine. The
+// pointers are nil where nothing is known without asking for tokens.
 type Found struct {
-	URL     string // the base, without user and query
-	Engine  string // "openai" where the server does not tell
-	Version string
+	URL     string   // the base, without user and query
+	Engine  string   // "openai" where the server does not tell
+	Version string   // empty where no GET tells it
 	Models  []string // a path reduced to its base name
+	Loaded  []string // those in memory; nil where the server does not tell
 	Usage   *bool    // token counts in streams
 	Cached  *bool    // cached tokens among them
-	Timings *bool    // durations of its own
-	EOSBan  *bool    // takes a ban of the end token by logit bias
+	Timings *bool    // durations or rates of its own
+	EOSBan  *bool    // can be kept from ending before the wanted length
+	EOSBy   string   // by which fields; a logit bias needs the model's end tokens
+	EOSCnt  *bool    // counts the end token as a generated one
+	Cold    string   // how its prefix cache is kept out: a field, or "nonce"
+	Seed    *bool    // two requests with one seed give equal texts
+	Streams *int64   // requests that it runs at once
+	Server  string   // its header of that name
 	Err     error    // nothing answers, or it is no such server
 }
 
@@ -43,30 +52,72 @@ func Find(ctx context.Context, o Options, urls ...string) []Found {
 }
 
 func look(ctx context.Context, o Options) Found {
-	f := Found{URL: o.URL}
 	srv, err := newServer(o)
 	if err != nil {
-		f.Err = err
-		return f
+		return Found{URL: o.URL, Err: err}
 	}
-	f.URL = srv.Endpoint()
-	l, err := srv.list(ctx)
+	f, err := srv.learn(ctx)
 	if err != nil {
-		f.Err = err
-		return f
+		return Found{URL: srv.Endpoint(), Err: err}
 	}
-	d := srv.recognise(ctx, l)
-	f.URL, f.Engine, f.Models = srv.Endpoint(), d.engine, l.names()
-	if d.engine == unknownEngine && len(l.models) == 0 {
-		f.Err = errNotOne(f.URL)
-		return f
+	d := f.recognise(ctx)
+	out := Found{
+		URL: srv.Endpoint(), Engine: d.engine, Version: f.version(ctx, d), Models: f.list.names(), Loaded: f.loaded(ctx, d),
+		Usage: d.usage, Cached: d.cached, Timings: d.timings, EOSCnt: d.eos, Seed: d.seed,
+		Cold: coldNonce, Streams: f.streams(ctx, d), Server: f.list.header.Get("Server"),
 	}
-	if d.timings != nil && *d.timings {
-		f.Version = srv.build(ctx)
+	if d.engine == unknownEngine && len(f.list.models) == 0 {
+		out.Err = errNotOne(out.URL)
+		return out
 	}
-	f.Usage, f.Cached, f.Timings = d.usage, d.cached, d.timings
-	if d.bias {
-		f.EOSBan = &yes
+	out.EOSBan, out.EOSBy = d.keptOn()
+	if w := d.wishes(wishes{fresh: true}, out.Version); w.cold != "" {
+		out.Cold = w.cold.method()
 	}
-	return f
+	return out
+}
+
+// coldNonce is how requests are made cold where the server has no field for
+// it: their prompts begin with words that no earlier one began with.
+const coldNonce = "nonce"
+
+// keptOn reports whether the engine can be kept from ending, and by what.
+func (d dialect) keptOn() (*bool, string) {
+	by := d.abilities(wishes{ban: d.ban}).EOSBan
+	switch {
+	case d.engine == unknownEngine:
+		return nil, by
+	case by == "":
+		return &no, ""
+	case !d.proven:
+		return nil, by
+	}
+	return &yes, by
+}
+
+// Version is the version of a server that tells it in its answers only: it is
+// asked for one token. Empty where GETs tell it, or nothing does.
+func Version(ctx context.Context, o Options) string {
+	srv, err := newServer(o)
+	if err != nil {
+		return ""
+	}
+	f, err := srv.learn(ctx)
+	if err != nil {
+		return ""
+	}
+	d := f.recognise(ctx)
+	if !d.fingerprint {
+		return ""
+	}
+	model := d.anonymous
+	if model == "" && len(f.list.models) > 0 {
+		model = f.list.models[0].ID
+	}
+	e := &engine{srv: srv, clock: collect.NewClock(), model: model, url: srv.At("/chat/completions"), dialect: d}
+	got, err := e.ask(ctx, wishes{})
+	if err != nil {
+		return ""
+	}
+	return fingerprinted(got.body)
 }

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -18,6 +19,19 @@ type model struct {
 	Meta    struct {
 		FileType string `json:"ftype"` // llama.cpp: the quantization
 	} `json:"meta"`
+	// llama.cpp that serves several models: an object with a value.
+	Status json.RawMessage `json:"status"`
+	// LM Studio; exo has the second.
+	Compatibility string `json:"compatibility_type"` // "gguf", "mlx"
+	Quantization  string `json:"quantization"`
+	State         string `json:"state"` // "loaded", "not-loaded"
+}
+
+// state is "loaded" or another word where the server says it of a model.
+func (m model) state() string {
+	var status struct{ Value string }
+	_ = json.Unmarshal(m.Status, &status) // another shape tells nothing
+	return cmp.Or(m.State, status.Value)
 }
 
 // listing is what a server said to GET /models.
@@ -41,21 +55,28 @@ func (s server) list(ctx context.Context) (listing, error) {
 	if r.Status != http.StatusOK {
 		return l, nil
 	}
-	var body struct {
-		Data []model `json:"data"`
-	}
-	if json.Unmarshal(r.Body, &body) != nil {
-		return l, nil
-	}
-	for _, m := range body.Data {
-		if m.ID != "" {
-			l.models = append(l.models, m)
-		}
-	}
+	l.models = parseModels(r.Body)
 	if p, ok := strings.CutSuffix(r.URL.Path, "/models"); ok && len(l.models) > 0 && wire.SameOrigin(r.URL, s.Base) {
 		s.Base.Path = p
 	}
 	return l, nil
+}
+
+// parseModels reads a model list; what is none has no models.
+func parseModels(raw []byte) []model {
+	var body struct {
+		Data []json.RawMessage `json:"data"`
+	}
+	_ = json.Unmarshal(raw, &body) // as above
+	var out []model
+	for _, raw := range body.Data {
+		var m model
+		_ = json.Unmarshal(raw, &m) // fields of odd types are not told
+		if m.ID != "" {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // names are the ids as they may be shown.
@@ -70,13 +91,13 @@ func (l listing) names() []string {
 // find returns the entry that asked names: by id, by alias, or by the base
 // name under which a path is shown. No other likeness counts:
 // "llama3.2:1b" is not "llama3.2:3b".
-func (l listing) find(asked string) (model, bool) {
-	for _, m := range l.models {
+func find(models []model, asked string) (model, bool) {
+	for _, m := range models {
 		if m.ID == asked {
 			return m, true
 		}
 	}
-	for _, m := range l.models {
+	for _, m := range models {
 		for _, a := range m.Aliases {
 			if a == asked {
 				return m, true

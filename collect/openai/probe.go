@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tokwatt/collect"
+	"tokwatt/collect/wire"
 )
 
 // How long a probe may take: to its answer, which may load a model, and from
@@ -42,15 +43,14 @@ func (e *engine) probe(ctx context.Context) (seen string, err error) {
 	}
 	kept := all
 	for _, field := range optional {
-		less, has := all.without(field)
-		if !has {
+		if _, has := all.without(field); !has {
 			continue
 		}
 		if got, err = e.ask(ctx, only(all, field)); err != nil {
 			return "", err
 		}
 		if got.refused {
-			kept = intersect(kept, less)
+			kept, _ = kept.without(field)
 		}
 	}
 	e.send = kept
@@ -58,35 +58,20 @@ func (e *engine) probe(ctx context.Context) (seen string, err error) {
 }
 
 // only are the wishes of w less all optional fields but one.
-func only(w wishes, field string) wishes {
+func only(w wishes, kept field) wishes {
 	for _, f := range optional {
-		if f != field {
+		if f != kept {
 			w, _ = w.without(f)
 		}
 	}
 	return w
 }
 
-// intersect keeps what both wish for.
-func intersect(a, b wishes) wishes {
-	if b.temperature == nil {
-		a.temperature = nil
-	}
-	if b.seed == nil {
-		a.seed = nil
-	}
-	if len(b.ban) == 0 {
-		a.ban = nil
-	}
-	a.noUsage = a.noUsage || b.noUsage
-	return a
-}
-
 // ask sends a request for one token. That it fails is a result like another.
 func (e *engine) ask(ctx context.Context, w wishes) (probed, error) {
 	body, err := w.encode(e.model, collect.Call{
 		Prompt: collect.Prompt{User: "Hello"}, MaxTokens: 1, Stream: w.stream,
-		Temperature: w.temperature, Seed: w.seed, BanEOS: true, Streams: 1,
+		Temperature: w.temperature, Seed: w.seed, BanEOS: true, Cold: true, Streams: 1,
 	})
 	if err != nil {
 		return probed{}, nil
@@ -123,16 +108,14 @@ func refuses(status int) bool {
 	return false
 }
 
-// mlxVersion is the version in mlx_lm's system_fingerprint, whose form is
-// mlx_lm's version, MLX's version and the platform, joined by hyphens.
-func mlxVersion(body string) string {
-	_, after, ok := strings.Cut(body, `"system_fingerprint": "`)
-	if !ok {
+// fingerprinted is the version in the system_fingerprint of an answer, which
+// mlx_lm makes of its version, MLX's and the platform, joined by hyphens.
+func fingerprinted(answer string) string {
+	_, after, _ := strings.Cut(answer, `"system_fingerprint":`)
+	after, ok := strings.CutPrefix(strings.TrimLeft(after, " "), `"`)
+	version, _, hyphen := strings.Cut(after, "-")
+	if !ok || !hyphen || strings.Contains(version, `"`) {
 		return ""
 	}
-	version, _, ok := strings.Cut(after, "-")
-	if !ok {
-		return ""
-	}
-	return version
+	return wire.Clip(version, wire.MaxReason)
 }

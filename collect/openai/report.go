@@ -20,11 +20,16 @@ type usage struct {
 	CompletionDetails struct {
 		ReasoningTokens wire.Number `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
+	// Some servers have these two here, and oMLX a rate of its own.
+	CachedTokens    wire.Number `json:"cached_tokens"`
+	ReasoningTokens wire.Number `json:"reasoning_tokens"`
+	GenerationTPS   wire.Number `json:"generation_tokens_per_second"`
 }
 
 // fields are those that we read.
 func (u *usage) fields() []*wire.Number {
-	return []*wire.Number{&u.PromptTokens, &u.CompletionTokens, &u.PromptDetails.CachedTokens, &u.CompletionDetails.ReasoningTokens}
+	return []*wire.Number{&u.PromptTokens, &u.CompletionTokens, &u.PromptDetails.CachedTokens, &u.CompletionDetails.ReasoningTokens,
+		&u.CachedTokens, &u.ReasoningTokens, &u.GenerationTPS}
 }
 
 // timings is llama.cpp's own account. prompt_n leaves out the cached tokens.
@@ -40,6 +45,18 @@ type timings struct {
 
 func (t *timings) fields() []*wire.Number {
 	return []*wire.Number{&t.CacheN, &t.PromptN, &t.PromptMS, &t.PromptPerSecond, &t.PredictedN, &t.PredictedMS, &t.PredictedPerSecond}
+}
+
+// lmStats is LM Studio's own account; its whole answers have it. Its rate is
+// n / span.
+type lmStats struct {
+	TokensPerSecond  wire.Number `json:"tokens_per_second"`
+	TimeToFirstToken wire.Number `json:"time_to_first_token"` // s
+	GenerationTime   wire.Number `json:"generation_time"`     // s
+}
+
+func (l *lmStats) fields() []*wire.Number {
+	return []*wire.Number{&l.TokensPerSecond, &l.TimeToFirstToken, &l.GenerationTime}
 }
 
 // readCounts reads the usage of a chunk; nil where it is absent or null.
@@ -58,9 +75,10 @@ type stats struct {
 	model   string
 	usage   usage
 	timings timings
+	lm      lmStats
 	// The newest objects that told something, as they came.
-	rawUsage, rawTimings json.RawMessage
-	generation, power    json.RawMessage // exo's; null where it says null
+	rawUsage, rawTimings, rawStats json.RawMessage
+	generation, power              json.RawMessage // exo's; null where it says null
 }
 
 // maxStatistics bounds a statistics object, in bytes. A larger one is none,
@@ -81,6 +99,13 @@ func (s *stats) take(c *chunk, n *usage, raw json.RawMessage) {
 		_ = json.Unmarshal(c.Timings, &t) // fields of odd types are not told
 		if merge(s.timings.fields(), t.fields()) {
 			s.rawTimings = c.Timings
+		}
+	}
+	if isObject(c.Stats) {
+		var l lmStats
+		_ = json.Unmarshal(c.Stats, &l) // as above
+		if merge(s.lm.fields(), l.fields()) {
+			s.rawStats = c.Stats
 		}
 	}
 	s.exo(c)
@@ -112,15 +137,27 @@ func (s *stats) report() collect.Report {
 		Model:            shown(s.model),
 		PromptTokens:     whole(s.usage.PromptTokens.V),
 		CompletionTokens: whole(s.usage.CompletionTokens.V),
-		CachedTokens:     whole(s.usage.PromptDetails.CachedTokens.V),
-		ReasoningTokens:  whole(s.usage.CompletionDetails.ReasoningTokens.V),
+		CachedTokens:     whole(either(s.usage.PromptDetails.CachedTokens.V, s.usage.CachedTokens.V)),
+		ReasoningTokens:  whole(either(s.usage.CompletionDetails.ReasoningTokens.V, s.usage.ReasoningTokens.V)),
 		JSON:             s.verbatim(),
+		GenerationTPS:    either(s.lm.TokensPerSecond.V, s.usage.GenerationTPS.V),
+	}
+	if r.GenerationTPS != nil {
+		r.GenerationRule = collect.RateTokens
 	}
 	if s.rawTimings != nil {
 		s.timed(&r)
 	}
 	s.generated(&r)
 	return r
+}
+
+// either is a, or b where there is no a.
+func either(a, b *float64) *float64 {
+	if a != nil {
+		return a
+	}
+	return b
 }
 
 // whole is a count; nil for what can be none.
@@ -181,7 +218,7 @@ func (s *stats) verbatim() string {
 	for _, o := range []struct {
 		name string
 		raw  json.RawMessage
-	}{{"generation_stats", s.generation}, {"power_usage", s.power}, {"usage", s.rawUsage}, {"timings", s.rawTimings}} {
+	}{{"generation_stats", s.generation}, {"power_usage", s.power}, {"usage", s.rawUsage}, {"timings", s.rawTimings}, {"stats", s.rawStats}} {
 		if o.raw == nil {
 			continue
 		}

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -36,48 +37,43 @@ func (t *Target) Describe(ctx context.Context) (collect.TargetInfo, error) {
 		return t.info, nil
 	}
 	t.info = collect.TargetInfo{Driver: "openai", Endpoint: t.srv.Endpoint(), ModelID: shown(t.asked), Engine: unknownEngine}
-	l, err := t.srv.list(ctx)
+	f, err := t.srv.learn(ctx)
 	if err != nil {
 		return t.info, err
 	}
 	t.described = true
-	t.listed = l.names()
-	t.dialect = t.srv.recognise(ctx, l)
+	t.listed = f.list.names()
+	d := f.recognise(ctx)
+	t.dialect = d
 	t.info.Endpoint = t.srv.Endpoint()
-	t.info.Engine = t.dialect.engine
-	if t.dialect.timings != nil && *t.dialect.timings {
-		t.info.EngineVersion = t.srv.build(ctx)
-	}
+	t.info.Engine, t.info.EngineVersion = d.engine, f.version(ctx, d)
+	t.info.MaxStreams = f.streams(ctx, d)
+	t.info.ModelFormat = d.format
 	t.served = t.asked
-	m, ok := l.find(t.asked)
-	if ok {
+	m, listed := find(f.models(ctx, d), t.asked)
+	if listed {
 		t.served = m.ID
-		t.info.Quantization = m.Meta.FileType
-		if t.dialect.engine == "llama.cpp" || t.dialect.engine == "llama_cpp.server" {
-			t.info.ModelFormat = "gguf"
-		}
+		t.info.Quantization = cmp.Or(m.Quantization, m.Meta.FileType)
+		t.info.ModelFormat = cmp.Or(m.Compatibility, d.format)
 	}
 	t.info.ServedModel = shown(t.served)
-	t.info.Unlisted = !ok && len(l.models) > 0 && t.asked != mlxDefault
+	t.info.Unlisted = !listed && len(f.list.models) > 0 && (d.anonymous == "" || t.asked != d.anonymous)
 	return t.info, nil
 }
-
-// mlxDefault is the name under which mlx_lm.server takes requests for the
-// model it was started with; it is never in its list.
-const mlxDefault = "default_model"
 
 // Open probes what the server takes. It fails only with the context.
 func (t *Target) Open(ctx context.Context, clock *collect.Clock) (collect.Engine, error) {
 	if _, err := t.Describe(ctx); err != nil {
 		return nil, err
 	}
-	e := &engine{srv: t.srv, clock: clock, model: t.served, url: t.srv.At("/chat/completions"), dialect: t.dialect, send: t.wish, limits: t.limits}
+	e := &engine{srv: t.srv, clock: clock, model: t.served, url: t.srv.At("/chat/completions"), dialect: t.dialect, limits: t.limits,
+		send: t.dialect.wishes(t.wish, t.info.EngineVersion)}
 	seen, err := e.probe(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if t.info.EngineVersion == "" && t.dialect.engine == "mlx_lm" {
-		t.info.EngineVersion = mlxVersion(seen)
+	if t.info.EngineVersion == "" && t.dialect.fingerprint {
+		t.info.EngineVersion = fingerprinted(seen)
 	}
 	sampling, err := json.Marshal(map[string]any{"sent": e.send.sampling()})
 	if err != nil {

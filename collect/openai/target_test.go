@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -126,27 +124,30 @@ func TestOnlyModel(t *testing.T) {
 // TestRefusedFields: a field that the server refuses is left out of the
 // measured request, the others stay, and what is stored says what was sent.
 func TestRefusedFields(t *testing.T) {
-	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "config.json"), []byte(`{"eos_token_id":[2,7]}`), 0o600); err != nil {
-		t.Fatal(err)
+	all := []string{"ignore_eos", "logit_bias", "seed", "stream_options", "temperature"}
+	ends := func(model string) ([]int64, error) {
+		if model != "demo-model" {
+			return nil, errors.New("asked for " + model)
+		}
+		return []int64{2, 7}, nil
 	}
-	all := []string{"logit_bias", "seed", "stream_options", "temperature"}
 	for _, c := range []struct {
 		refused  []string
 		status   int
 		sampling string
 		ban      string
 	}{
-		{nil, 400, `{"sent":{"seed":7,"temperature":0}}`, "logit_bias_unverified"},
-		{[]string{"logit_bias"}, 400, `{"sent":{"seed":7,"temperature":0}}`, ""},
-		{[]string{"seed"}, 422, `{"sent":{"temperature":0}}`, "logit_bias_unverified"},
-		{[]string{"stream_options", "temperature"}, 422, `{"sent":{"seed":7}}`, "logit_bias_unverified"},
+		{nil, 400, `{"sent":{"seed":7,"temperature":0}}`, "ignore_eos+logit_bias_unverified"},
+		{[]string{"logit_bias"}, 400, `{"sent":{"seed":7,"temperature":0}}`, "ignore_eos_unverified"},
+		{[]string{"ignore_eos"}, 400, `{"sent":{"seed":7,"temperature":0}}`, "logit_bias_unverified"},
+		{[]string{"seed"}, 422, `{"sent":{"temperature":0}}`, "ignore_eos+logit_bias_unverified"},
+		{[]string{"stream_options", "temperature"}, 422, `{"sent":{"seed":7}}`, "ignore_eos+logit_bias_unverified"},
 		{all, 501, `{"sent":{}}`, ""},
-		{[]string{"model"}, 400, `{"sent":{"seed":7,"temperature":0}}`, "logit_bias_unverified"}, // nothing helps: all is kept
+		{[]string{"model"}, 400, `{"sent":{"seed":7,"temperature":0}}`, "ignore_eos+logit_bias_unverified"}, // nothing helps: all is kept
 	} {
 		srv := listen(t, script.Script{RejectFields: c.refused, RejectStatus: c.status,
 			Answers: []script.Answer{script.Tokens{N: 2, Model: "demo-model", Prompt: 9}.Stream()}})
-		tg := target(t, openai.Options{URL: srv.URL(), Tokenizer: folder}, "demo-model")
+		tg := target(t, openai.Options{URL: srv.URL(), EndTokens: ends}, "demo-model")
 		e, err := tg.Open(t.Context(), collect.NewClock())
 		if err != nil {
 			t.Fatal(err)

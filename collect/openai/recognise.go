@@ -1,0 +1,203 @@
+package openai
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tokwatt/collect/wire"
+)
+
+// facts are what a server tells in answer to GETs, each of which is sent once.
+type facts struct {
+	srv  server
+	list listing
+	got  map[string][]byte // bodies by path; nil where there is no answer of success
+}
+
+// learn asks for the models. The error is that of server.list.
+func (s server) learn(ctx context.Context) (*facts, error) {
+	l, err := s.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &facts{srv: s, list: l, got: map[string][]byte{}}, nil
+}
+
+// recognise finds the dialect of a server. The common wrong guess is to take
+// anything with a model list for one engine; a server that fits no row stays
+// unknown.
+func (f *facts) recognise(ctx context.Context) dialect {
+	for _, d := range dialects {
+		if slices.ContainsFunc(d.signs, func(s sign) bool { return f.shows(ctx, d, s) }) {
+			return d
+		}
+	}
+	return unknown
+}
+
+// shows reports whether the server gives a sign of d. One that puts its name
+// into its model list is taken at its word, whoever it imitates elsewhere.
+func (f *facts) shows(ctx context.Context, d dialect, s sign) bool {
+	h := f.list.header
+	if s.header != "" && (h.Get(s.header) == "" || !strings.HasPrefix(h.Get(s.header), s.prefix)) {
+		return false
+	}
+	if s.not != "" && strings.HasPrefix(h.Get("Server"), s.not) {
+		return false
+	}
+	owned := false
+	for _, m := range f.list.models {
+		if by := claims(m.OwnedBy); by != "" && by != d.engine {
+			return false
+		}
+		if s.noOwner && m.OwnedBy != "" || s.typed && m.Compatibility == "" {
+			return false
+		}
+		owned = owned || m.OwnedBy == s.owner
+	}
+	if s.owner != "" && !owned || s.typed && len(f.list.models) == 0 {
+		return false
+	}
+	return s.at == place{} || s.says != "" && strings.HasPrefix(f.text(ctx, s.at), s.says)
+}
+
+// claims is the engine that a name in a model list stands for.
+func claims(owner string) string {
+	for _, d := range dialects {
+		if slices.ContainsFunc(d.signs, func(s sign) bool { return s.owner != "" && s.owner == owner }) {
+			return d.engine
+		}
+	}
+	return ""
+}
+
+// body is the answer to GET path, nil where it is none of success.
+func (f *facts) body(ctx context.Context, path string) []byte {
+	if b, asked := f.got[path]; asked {
+		return b
+	}
+	f.got[path] = nil
+	if r, err := f.srv.Get(ctx, f.srv.atRoot(path)); err == nil && r.Status == http.StatusOK {
+		f.got[path] = r.Body
+	}
+	return f.got[path]
+}
+
+// text is what stands at a place, empty where nothing of one line does.
+func (f *facts) text(ctx context.Context, p place) string {
+	switch {
+	case p.header != "":
+		return wire.Clip(f.list.header.Get(p.header), wire.MaxReason)
+	case p.path == "":
+		return ""
+	case p.key == "":
+		return wire.Clip(string(bytes.TrimSpace(f.body(ctx, p.path))), wire.MaxReason)
+	}
+	raw := f.value(ctx, p)
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return wire.Clip(s, wire.MaxReason)
+	}
+	var n json.Number
+	if json.Unmarshal(raw, &n) == nil {
+		return n.String()
+	}
+	return ""
+}
+
+func (f *facts) value(ctx context.Context, p place) json.RawMessage {
+	var object map[string]json.RawMessage
+	_ = json.Unmarshal(f.body(ctx, p.path), &object) // another shape tells nothing
+	return object[p.key]
+}
+
+// version is the one that the server tells, empty where it tells none.
+func (f *facts) version(ctx context.Context, d dialect) string {
+	for _, p := range d.version {
+		if v := f.text(ctx, p); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// streams is how many requests the server runs at once; nil where that is not
+// known.
+func (f *facts) streams(ctx context.Context, d dialect) *int64 {
+	if n, err := strconv.ParseInt(f.text(ctx, d.slots), 10, 64); err == nil && n > 0 {
+		return &n
+	}
+	return d.streams
+}
+
+// models are those of the API's list, with what the catalogue adds to them.
+func (f *facts) models(ctx context.Context, d dialect) []model {
+	models := slices.Clone(f.list.models)
+	if d.catalog == "" {
+		return models
+	}
+	for _, more := range parseModels(f.body(ctx, d.catalog)) {
+		for i := range models {
+			if models[i].ID == more.ID {
+				models[i].Compatibility, models[i].Quantization, models[i].State = more.Compatibility, more.Quantization, more.State
+			}
+		}
+	}
+	return models
+}
+
+// loaded are the models that are in memory, as they may be shown; nil where
+// the server does not tell.
+func (f *facts) loaded(ctx context.Context, d dialect) []string {
+	var names []string
+	told := false
+	for _, m := range f.models(ctx, d) {
+		state := m.state()
+		told = told || state != "" || d.resident
+		if state == "loaded" || state == "" && d.resident {
+			names = append(names, shown(m.ID))
+		}
+	}
+	var ids []string
+	if d.inMemory != (place{}) && json.Unmarshal(f.value(ctx, d.inMemory), &ids) == nil {
+		told = true
+		for _, id := range ids {
+			names = append(names, shown(id))
+		}
+	}
+	if !told {
+		return nil
+	}
+	return append([]string{}, names...)
+}
+
+// atLeast compares versions by their leading numbers. A version that is not
+// known is at least none.
+func atLeast(version, least string) bool {
+	if least == "" {
+		return true
+	}
+	have, ok := numbers(version)
+	want, _ := numbers(least)
+	return ok && slices.Compare(have, want) >= 0
+}
+
+func numbers(version string) (out []int, ok bool) {
+	for part := range strings.SplitSeq(strings.TrimPrefix(version, "v"), ".") {
+		digits := len(part) - len(strings.TrimLeft(part, "0123456789"))
+		n, err := strconv.Atoi(part[:digits])
+		if err != nil {
+			break
+		}
+		out = append(out, n)
+		if digits < len(part) {
+			break
+		}
+	}
+	return out, len(out) > 0
+}
