@@ -10,6 +10,7 @@ error says that Jinja stopped otherwise. Needs jinja2.
 """
 
 import datetime
+import functools
 import json
 import random
 import sys
@@ -57,12 +58,17 @@ def environment():
     return env
 
 
+@functools.lru_cache(1)
+def compiled(env, template):
+    return env.from_string(template)
+
+
 def case(env, name, template, system, user):
     messages = [{"role": "system", "content": system}] if system else []
     messages.append({"role": "user", "content": user})
     out = {"name": name, "template": template, "system": system, "user": user}
     try:
-        out["want"] = env.from_string(template).render(messages=messages, tools=None, documents=None, add_generation_prompt=True, **SPECIAL)
+        out["want"] = compiled(env, template).render(messages=messages, tools=None, documents=None, add_generation_prompt=True, **SPECIAL)
     except Refused as e:
         out["refused"] = str(e)
     except Exception as e:

@@ -11,13 +11,13 @@
 //     Jinja's lexer does, white-space control included. Text goes on as string
 //     literals, so that there is nothing left for the interpreter to trim.
 //  2. rewrite (expr.go) makes filters, methods and tests into calls of our own
-//     (python.go, values.go), which follow Python, and names those that we don't have, so
-//     that running into one is an error. In branches that a system and a user
-//     message never reach they do no harm.
+//     (python.go, values.go), which follow Python, and names those that we
+//     don't have, so that running into one is an error. In branches that a
+//     system and a user message never reach they do no harm.
 //  3. scopes (scope.go) gives each turn of a loop the variables that stood
 //     before the loop, as Jinja does.
 //
 // What remains: some mistakes that Jinja stops at, such as adding a string to a
-// number, are rendered, and None joined to a string by ~ is nothing instead of
-// "None". No server gets as far as sending such a prompt.
+// number, are rendered; no server gets as far as that with such a template. And
+// None joined to a string by ~ is nothing instead of "None".
 package template
