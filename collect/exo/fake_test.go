@@ -42,7 +42,6 @@ type fake struct {
 	unsized, unlisted                            bool
 	foreign                                      map[string]any // tasks of others, as in the state
 	foreignUntil                                 time.Duration
-	identities                                   string // instead of the names
 
 	mu        sync.Mutex
 	instances map[string]*fakeInstance

@@ -29,6 +29,26 @@ func (e *engine) Sources() []power.Source {
 // Name is that of the source.
 func (s sensors) Name() string { return "exo" }
 
+// Probe says what exo has of each node now.
+func (s sensors) Probe(ctx context.Context) []power.Channel {
+	out := make([]power.Channel, 0, len(s.nodes))
+	for _, node := range s.nodes {
+		c := power.Channel{Node: s.name(node), Source: s.Name(), Scope: power.ScopeSystem, Metric: power.MetricPower, Unit: "W", Refresh: time.Second}
+		var r readings
+		if _, err := s.get(ctx, "/state/nodeSystem/"+node, &r); err != nil || sensed(r.Power) == nil {
+			c.Missing, c.Note = power.ReasonNoReading, "exo has no power of this node: it reads it from macmon, which must run there"
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// OnDemand is false: exo's figures are up to a second old.
+func (s sensors) OnDemand() bool { return false }
+
+// Close has nothing to end.
+func (s sensors) Close() error { return nil }
+
 // readings are the node's figures in the state: usages from 0 to 1, degrees
 // Celsius, watts of the whole machine.
 type readings struct {
@@ -76,7 +96,7 @@ func (r readings) samples(node string, at time.Time) []power.Sample {
 	var out []power.Sample
 	add := func(metric, unit string, scope power.Scope, v *float64) {
 		if v != nil {
-			out = append(out, power.Sample{Node: node, Source: "exo", Scope: scope, Metric: metric, Unit: unit, End: at, Value: *v})
+			out = append(out, power.Sample{Node: node, Source: "exo", Scope: scope, Metric: power.Metric(metric), Unit: unit, End: at, Value: *v})
 		}
 	}
 	add("gpu_usage", "ratio", "", r.GPU)
