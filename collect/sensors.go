@@ -104,7 +104,7 @@ func (s *sampler) read(ctx context.Context, source power.Source) {
 // sample puts a reading on the segment's clock. One that does not say when it
 // was taken bears the time at which it was known, as all of one reading do.
 func (s *sampler) sample(source power.Source, r power.Sample, now int64) Sample {
-	out := Sample{Node: r.Node, Source: r.Source, Scope: string(r.Scope), Metric: r.Metric, Unit: r.Unit, EndNS: now, Value: r.Value}
+	out := Sample{Node: r.Node, Source: r.Source, Scope: string(r.Scope), Metric: string(r.Metric), Unit: r.Unit, EndNS: now, Value: r.Value}
 	if out.Source == "" {
 		out.Source = source.Name()
 	}

@@ -20,7 +20,10 @@ type fakeSource struct {
 	read  func(ctx context.Context, n int) ([]power.Sample, error)
 }
 
-func (s *fakeSource) Name() string { return s.name }
+func (s *fakeSource) Name() string                          { return s.name }
+func (s *fakeSource) Probe(context.Context) []power.Channel { return nil }
+func (s *fakeSource) OnDemand() bool                        { return false }
+func (s *fakeSource) Close() error                          { return nil }
 func (s *fakeSource) Read(ctx context.Context) ([]power.Sample, error) {
 	return s.read(ctx, int(s.count.Add(1)))
 }
