@@ -10,15 +10,15 @@ import (
 // the connection is: the kernel stamps only what comes in after that, the
 // first time some milliseconds after.
 //
-// Of a plain TCP connection under Linux the kernel's own stamp is taken,
-// of the segment that a read ended in. That leaves out how long this process
-// took to wake up. Elsewhere and under TLS a read is stamped when it returned.
+// Of a plain TCP connection under Linux the kernel's own stamps are taken, of
+// the segment that a read is of: no read takes from two that bear different
+// ones. That leaves out how long this process took to wake up. Elsewhere and
+// under TLS a read is stamped when it returned.
 //
-// What arrived before the reader came for it is one read and bears one stamp,
-// the newest: the kernel joins small segments in its queue and keeps no other
-// (asking it with MSG_PEEK for each byte shows a second stamp only now and
-// then). So events that were read together are known by their equal stamps,
-// and all but the last of them may be older than theirs.
+// What lies in the kernel's queue when the next segment comes may be joined
+// with it, and then bears its stamp: the older one is lost. So events that
+// were read together are known by their equal stamps, and all but the last of
+// them may be older than that.
 type StampedReader struct {
 	clock  *Clock
 	r      io.Reader

@@ -18,10 +18,14 @@ type kernelReader struct {
 	raw  syscall.RawConn
 	recv func(fd uintptr) bool // k.receive; kept, since a method value is allocated
 
+	reads int // calls of read
+	least int // bytes of the shortest
+
 	// For the call under way, and kept with it: what the kernel is handed
 	// would else be allocated for each read.
 	msg     syscall.Msghdr
 	iov     syscall.Iovec
+	flags   uintptr
 	control [8]uint64 // words, as the kernel aligns it; one stamp takes 4
 	n       int
 	errno   syscall.Errno
@@ -64,13 +68,65 @@ func keepStamping() io.Closer {
 	return os.NewFile(uintptr(fd), "stamping")
 }
 
-// read is conn.Read that also returns the stamp of the newest byte, in ns of
-// the wall clock; 0 where the kernel gave none.
+// read is conn.Read that also returns the stamp of what it read, in ns of the
+// wall clock; 0 where the kernel gave none. A call tells the stamp of the last
+// segment alone that it took from, so read looks first, and ends where a
+// segment does: at the last byte that bears the stamp of the first.
 func (k *kernelReader) read(p []byte) (n int, stamp int64, err error) {
 	if len(p) == 0 {
 		return 0, 0, nil
 	}
-	k.iov.Base = &p[0]
+	n, last, err := k.call(p, syscall.MSG_PEEK)
+	if err == nil && k.several(n) {
+		n, err = k.segment(p[:n], last)
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	if k.reads++; k.reads == 1 || n < k.least {
+		k.least = n
+	}
+	return k.call(p[:n], 0)
+}
+
+// several reports whether n bytes may be of several segments, each as long as
+// the shortest so far. The first few reads teach that: the head of an answer is
+// longer than what follows.
+func (k *kernelReader) several(n int) bool { return k.reads < 4 || n >= 2*k.least }
+
+// segment is how many bytes, of those that are there, bear the stamp of the
+// first; last is that of the last one.
+func (k *kernelReader) segment(p []byte, last int64) (int, error) {
+	_, first, err := k.call(p[:1], syscall.MSG_PEEK)
+	if err != nil || first == last {
+		return len(p), err
+	}
+	return k.end(p, first)
+}
+
+// end is segment where the last byte has another stamp than the first. The
+// queue only grows at its end, so it can be searched.
+func (k *kernelReader) end(p []byte, first int64) (int, error) {
+	same, other := 1, len(p) // that many bytes end at the first stamp, and at another
+	for other-same > 1 {
+		mid := (same + other) / 2
+		_, stamp, err := k.call(p[:mid], syscall.MSG_PEEK)
+		if err != nil {
+			return 0, err
+		}
+		if stamp == first {
+			same = mid
+		} else {
+			other = mid
+		}
+	}
+	return same, nil
+}
+
+// call reads or looks once, and waits for something to be there. The error is
+// as conn.Read's.
+func (k *kernelReader) call(p []byte, flags uintptr) (n int, stamp int64, err error) {
+	k.iov.Base, k.flags = &p[0], flags
 	k.iov.SetLen(len(p))
 	err = k.raw.Read(k.recv)
 	k.iov.Base = nil
@@ -91,7 +147,7 @@ func (k *kernelReader) receive(fd uintptr) bool {
 	for {
 		k.msg = syscall.Msghdr{Iov: &k.iov, Iovlen: 1, Control: (*byte)(unsafe.Pointer(&k.control))}
 		k.msg.SetControllen(int(unsafe.Sizeof(k.control)))
-		n, _, errno := syscall.Syscall(syscall.SYS_RECVMSG, fd, uintptr(unsafe.Pointer(&k.msg)), 0)
+		n, _, errno := syscall.Syscall(syscall.SYS_RECVMSG, fd, uintptr(unsafe.Pointer(&k.msg)), k.flags)
 		k.n, k.errno = int(n), errno
 		if errno != syscall.EINTR {
 			return errno != syscall.EAGAIN

@@ -2,9 +2,11 @@ package collect
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -108,21 +110,41 @@ func TestStampedLate(t *testing.T) {
 	}
 }
 
-// TestReadTogether: events that were read together bear one stamp, of the last
-// segment.
+// TestReadTogether: a reader that comes late for several events gives each the
+// stamp of its segment, or of a later one where the kernel joined them: then
+// they are equal. None is before it was sent, and the last is its own.
 func TestReadTogether(t *testing.T) {
+	const events = 6
 	clock := NewClock()
-	s, far := stamped(t, clock)
-	far.Write([]byte("one\n"))
-	time.Sleep(5 * time.Millisecond)
-	second := clock.Now()
-	far.Write([]byte("two\n"))
-	time.Sleep(5 * time.Millisecond)
-	lines := NewStampedLineReader(s, s)
-	_, one, _ := lines.Next()
-	_, two, err := lines.Next()
-	if one != two || two < second-int64(sameOffset) || err != nil {
-		t.Errorf("stamps %d and %d, %v; the second was sent at %d", one, two, err, second)
+	for range 5 {
+		s, far := stamped(t, clock)
+		var sent []int64
+		for i := range events {
+			sent = append(sent, clock.Now())
+			fmt.Fprintf(far, "event %d %s\n", i, strings.Repeat("x", 10*i))
+			time.Sleep(time.Millisecond)
+		}
+		done := clock.Now()
+		lines := NewStampedLineReader(s, s)
+		var at []int64
+		for i := range events {
+			line, stamp, err := lines.Next()
+			if err != nil || !strings.HasPrefix(string(line), fmt.Sprintf("event %d ", i)) {
+				t.Fatalf("event %d: %q, %v", i, line, err)
+			}
+			at = append(at, stamp)
+		}
+		if s.Source() != StampKernel {
+			return // then they were read late, at one time
+		}
+		for i := range events {
+			if at[i] < sent[i]-int64(sameOffset) || i > 0 && at[i] < at[i-1] {
+				t.Errorf("event %d: stamped %d, sent at %d, the one before stamped %d", i, at[i], sent[i], at[max(i-1, 0)])
+			}
+		}
+		if last := at[events-1]; last > done {
+			t.Errorf("the last event: stamped %d, sent at %d, read at %d", last, sent[events-1], done)
+		}
 	}
 }
 
