@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"tokwatt/analyze"
 	"tokwatt/analyze/analyzetest"
 	"tokwatt/collect"
 	"tokwatt/store"
@@ -228,7 +229,7 @@ func TestDeletedWhileExported(t *testing.T) {
 			t.Errorf("session %d: exported %v, %v", i, ok, err)
 		}
 	}
-	if n := len(parquetFiles(t, root)); n != 7*(len(sessions)-1) {
+	if n := len(parquetFiles(t, root)); n != len(analyze.Tables())*(len(sessions)-1) {
 		t.Errorf("%d files", n)
 	}
 }
