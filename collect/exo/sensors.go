@@ -26,28 +26,38 @@ func (e *engine) Sources() []power.Source {
 	return []power.Source{sensors{e.target.cluster, e.target.placement.nodes}}
 }
 
+// refresh is how often exo renews its figures; asking faster repeats them.
+const refresh = time.Second
+
 // Name is that of the source.
 func (s sensors) Name() string { return "exo" }
 
-// Probe says what exo has of each node now.
-func (s sensors) Probe(ctx context.Context) []power.Channel {
-	out := make([]power.Channel, 0, len(s.nodes))
-	for _, node := range s.nodes {
-		c := power.Channel{Node: s.name(node), Source: s.Name(), Scope: power.ScopeSystem, Metric: power.MetricPower, Unit: "W", Refresh: time.Second}
-		var r readings
-		if _, err := s.get(ctx, "/state/nodeSystem/"+node, &r); err != nil || sensed(r.Power) == nil {
-			c.Missing, c.Note = power.ReasonNoReading, "exo has no power of this node: it reads it from macmon, which must run there"
-		}
-		out = append(out, c)
-	}
-	return out
-}
-
-// OnDemand is false: exo's figures are up to a second old.
+// OnDemand is false: what is read is up to a second old.
 func (s sensors) OnDemand() bool { return false }
 
 // Close has nothing to end.
 func (s sensors) Close() error { return nil }
+
+// Probe asks each node once.
+func (s sensors) Probe(ctx context.Context) []power.Channel {
+	var out []power.Channel
+	for _, node := range s.nodes {
+		var r readings
+		_, err := s.get(ctx, "/state/nodeSystem/"+node, &r)
+		name := s.name(node)
+		for _, c := range r.channels() {
+			if c.value == nil {
+				c.Missing, c.Note = power.ReasonNoReading, fmt.Sprintf("exo has no reading of %s: it needs a compatible macmon there", name)
+			}
+			if err != nil {
+				c.Note = fmt.Sprintf("exo can't be asked for the sensors of %s: %v", name, err)
+			}
+			c.Node, c.Source, c.Refresh = name, "exo", refresh
+			out = append(out, c.Channel)
+		}
+	}
+	return out
+}
 
 // readings are the node's figures in the state: usages from 0 to 1, degrees
 // Celsius, watts of the whole machine.
@@ -90,20 +100,32 @@ func (s sensors) Read(ctx context.Context) ([]power.Sample, error) {
 // errNoSensors says why there is no reading.
 var errNoSensors = errors.New("exo has no readings of the instance's nodes: it needs a compatible macmon there")
 
-// samples are the readings that are some. A machine that draws no power or is
-// at 0 °C has no sensor.
+// channel is a quantity and what it reads now.
+type channel struct {
+	power.Channel
+	value *float64 // nil: no reading
+}
+
+// channels are all that exo knows of a node. A machine that draws no power or
+// is at 0 °C has no sensor.
+func (r readings) channels() []channel {
+	return []channel{
+		{power.Channel{Metric: "gpu_usage", Unit: "ratio"}, r.GPU},
+		{power.Channel{Metric: power.MetricTemperature, Unit: "celsius"}, sensed(r.Temp)},
+		{power.Channel{Metric: power.MetricPower, Unit: "W", Scope: power.ScopeSystem}, sensed(r.Power)},
+		{power.Channel{Metric: "pcpu_usage", Unit: "ratio"}, r.PCPU},
+		{power.Channel{Metric: "ecpu_usage", Unit: "ratio"}, r.ECPU},
+	}
+}
+
+// samples are the readings that are some.
 func (r readings) samples(node string, at time.Time) []power.Sample {
 	var out []power.Sample
-	add := func(metric, unit string, scope power.Scope, v *float64) {
-		if v != nil {
-			out = append(out, power.Sample{Node: node, Source: "exo", Scope: scope, Metric: power.Metric(metric), Unit: unit, End: at, Value: *v})
+	for _, c := range r.channels() {
+		if c.value != nil {
+			out = append(out, power.Sample{Node: node, Source: "exo", Scope: c.Scope, Metric: c.Metric, Unit: c.Unit, End: at, Value: *c.value})
 		}
 	}
-	add("gpu_usage", "ratio", "", r.GPU)
-	add("temperature", "celsius", "", sensed(r.Temp))
-	add("power", "W", power.ScopeSystem, sensed(r.Power))
-	add("pcpu_usage", "ratio", "", r.PCPU)
-	add("ecpu_usage", "ratio", "", r.ECPU)
 	return out
 }
 

@@ -58,6 +58,21 @@ func TestSensors(t *testing.T) {
 		if (err != nil) != (c.err != "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s and %s: %v", c.a, c.b, err)
 		}
+		if s.OnDemand() || s.Close() != nil {
+			t.Error("readings are up to a second old, and nothing is to be ended")
+		}
+		missing := 0
+		for _, ch := range s.Probe(t.Context()) {
+			if ch.Missing != "" {
+				missing++
+			}
+			if (ch.Missing == "") != (ch.Note == "") || ch.Refresh != time.Second || ch.Source != "exo" || ch.Unit == "" {
+				t.Errorf("%+v", ch)
+			}
+		}
+		if missing != 10-len(got) {
+			t.Errorf("%s and %s: %d channels are missing, %d were read", c.a, c.b, missing, len(got))
+		}
 		srv.Close()
 	}
 }
