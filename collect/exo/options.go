@@ -43,7 +43,8 @@ type Options struct {
 
 	// Notify is told what is waited for, in lines for people: downloads,
 	// loading, other clients' requests. It may be called from several
-	// goroutines, but never while something is timed. May be nil.
+	// goroutines, and while something is timed only where a request of the
+	// same batch was given up. May be nil.
 	Notify func(string)
 }
 

@@ -59,7 +59,6 @@ type waiting struct {
 	begun   time.Time
 	heard   time.Time            // when exo last answered
 	moved   time.Time            // when a runner last came on
-	seen    bool                 // the instance was there
 	states  map[string]string    // of runners, as told
 	missing map[string]time.Time // runners that are not there yet, since when
 	told    string
@@ -97,13 +96,13 @@ func (w *waiting) poll(ctx context.Context) (ready bool, err error) {
 		return false, nil
 	}
 	w.heard = time.Now()
-	if !found && w.seen {
+	if !found && w.t.seen {
 		return false, fmt.Errorf("the instance %s has vanished while it was loading: somebody deleted it, or a node left the cluster", id)
 	}
 	if !found {
 		return false, nil
 	}
-	w.seen = true
+	w.t.seen = true
 	ready = true
 	for _, runner := range w.t.placement.order {
 		ok, err := w.runner(ctx, runner)
@@ -189,7 +188,7 @@ func (w *waiting) late() error {
 	switch {
 	case since(w.heard) > deafLimit:
 		return collect.Failf(collect.ErrConnect, "exo at %s has not answered for %v while instance %s was loading", w.t.Endpoint(), deafLimit, id)
-	case !w.seen && since(w.begun) > appearLimit:
+	case !w.t.seen && since(w.begun) > appearLimit:
 		return fmt.Errorf("exo accepted instance %s, but after %v there is no such instance: its log on the master node may say why", id, appearLimit)
 	case since(w.begun) > readyLimit:
 		return fmt.Errorf("instance %s was not ready within %v (%s)", id, readyLimit, w.told)
@@ -200,7 +199,7 @@ func (w *waiting) late() error {
 				id, w.t.name(w.t.placement.nodeOf(runner)), runnerLimit)
 		}
 	}
-	if limit := w.t.limits.First; limit > 0 && len(w.missing) == 0 && w.seen && since(w.moved) > limit {
+	if limit := w.t.limits.First; limit > 0 && len(w.missing) == 0 && w.t.seen && since(w.moved) > limit {
 		return fmt.Errorf("instance %s has not come on for %v (%s)", id, limit, w.told)
 	}
 	return nil

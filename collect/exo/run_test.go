@@ -302,13 +302,14 @@ func TestModels(t *testing.T) {
 
 // TestInterrupted: when the user has enough, the instance does not stay.
 func TestInterrupted(t *testing.T) {
-	for _, after := range []time.Duration{100 * time.Millisecond, 2 * time.Second, 3300 * time.Millisecond, 5 * time.Second} {
+	for _, after := range []time.Duration{50 * time.Millisecond, 100 * time.Millisecond, 2 * time.Second, 3300 * time.Millisecond, 5 * time.Second} {
 		for _, streaming := range []collect.Streaming{collect.StreamAll, collect.StreamNone} {
 			bubble(t, oneNode, func(t *testing.T, f *fake) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer time.AfterFunc(after, cancel).Stop()
 				defer cancel()
 				got := f.measure(ctx, Options{}, collect.Spec{TG: []int64{400}, Streaming: streaming})
+				time.Sleep(time.Second) // what was posted late would be there now
 				if f.mu.Lock(); len(f.alive()) > 0 {
 					t.Errorf("after %v: %d instances stay", after, len(f.alive()))
 				}

@@ -27,6 +27,7 @@ type Target struct {
 
 	info   collect.TargetInfo
 	posted bool // the instance is ours to delete
+	seen   bool // and was in the state
 }
 
 var _ collect.Target = (*Target)(nil)
@@ -125,8 +126,10 @@ func (t *Target) ready(ctx context.Context) error {
 
 // How long an instance may take to go. exo-bench gives it 3 s, and loses the
 // whole campaign when it takes longer. Gone is not freed: the runner's process
-// ends a little later, and a hung one never does.
+// ends a little later, and a hung one never does. An instance that has just
+// been posted is not there yet, so that it can't be deleted for a moment.
 const (
+	lateLimit = 10 * time.Second
 	goneLimit = 60 * time.Second
 	gonePoll  = 400 * time.Millisecond
 	freeWait  = 2 * time.Second
@@ -139,26 +142,35 @@ func (t *Target) Close(ctx context.Context) error {
 		return nil
 	}
 	t.posted = false
-	path := "/instance/" + t.placement.id
-	if _, err := t.do(ctx, http.MethodDelete, path, nil); err != nil {
-		if status(err) == http.StatusNotFound {
+	for end := time.Now().Add(lateLimit); ; {
+		_, err := t.do(ctx, http.MethodDelete, t.path(), nil)
+		late := err != nil && status(err) == http.StatusNotFound
+		switch {
+		case err == nil:
+			return t.gone(ctx)
+		case !late:
+			return t.left(err)
+		case t.seen || time.Now().After(end) || !sleep(ctx, gonePoll):
 			return nil
 		}
-		return t.left(err)
 	}
-	end := time.Now().Add(goneLimit)
-	for {
+}
+
+func (t *Target) path() string { return "/instance/" + t.placement.id }
+
+// gone waits until exo knows the instance no more.
+func (t *Target) gone(ctx context.Context) error {
+	for end := time.Now().Add(goneLimit); ; {
 		var raw json.RawMessage
-		found, err := t.get(ctx, path, &raw)
+		found, err := t.get(ctx, t.path(), &raw)
 		if err == nil && !found {
-			break
+			sleep(ctx, freeWait)
+			return nil
 		}
 		if time.Now().After(end) || !sleep(ctx, gonePoll) {
 			return t.left(fmt.Errorf("it is still there after %v", goneLimit))
 		}
 	}
-	sleep(ctx, freeWait)
-	return nil
 }
 
 // left says that an instance of ours stays behind.
