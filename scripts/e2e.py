@@ -138,9 +138,9 @@ class Tokwatt:
         self.binary, self.db = binary, work / "e2e.db"
         self.env = {**os.environ, "HOME": str(work)}
 
-    def run(self, *args, keep=False):
+    def run(self, *args, keep=False, store=True):
         """The exit code of a command on the store, and what it printed if that is kept."""
-        command = [str(a) for a in (args[0], "--db", self.db, *args[1:])]
+        command = [str(a) for a in (args[0], *(["--db", self.db] if store else []), *args[1:])]
         print("$ tokwatt", shlex.join(command), flush=True)
         try:
             done = subprocess.run([self.binary, *command], stdin=subprocess.DEVNULL, stderr=sys.stdout,
@@ -178,8 +178,9 @@ def listed_model(address):
 
 RUNS = """
     select r.start_ns, epoch_us(s.started_at) as origin_us, r.pp, r.tg, r.status, r.error, r.in_cold_stats,
-           r.pp_tokens, r.prompt_tokens, r.tokens_generated, r.tokens_source, r.cached_tokens, r.finish_reason,
-           r.ttft_ms, r.total_duration_ms, r.output_text_preview, r.flags, r.engine, r.engine_version, r.model_id, r.eos_ban
+           r.pp_tokens, r.prompt_tokens, r.tokens_generated, r.tokens_source, r.cached_tokens, r.prefix_cache_hit, r.finish_reason,
+           r.ttft_ms, r.total_duration_ms, r.output_text_preview, r.flags, r.engine, r.engine_version, r.model_id, r.eos_ban,
+           r.cold_method, r.template_head_tokens, r.prompt_source
     from runs r join segments s on s.session_id = r.session_id and s.segment = r.segment
     where r.session_id = (select max(session_id) from sessions)
     order by r.start_ns
@@ -193,11 +194,49 @@ def check_rows(checks, name, rows):
     checks.equal(f"{name}: EOS ban", {r["eos_ban"] for r in rows}, {"logit_bias"})
     every(checks, f"{name}: no failures", rows, lambda r: r["status"] == "ok")
     every(checks, f"{name}: the prompt has exactly pp tokens, as the server counts", rows, lambda r: r["prompt_tokens"] == r["pp"] == r["pp_tokens"])
+    checks.equal(f"{name}: the prompts are counted by the model's own tokenizer", {r["prompt_source"] for r in rows}, {"tokenizer"})
+    checks.equal(f"{name}: cold by", {r["cold_method"] for r in rows}, {"nonce"})
+    every(checks, f"{name}: nothing but the template's head came from the server's cache", rows,
+          lambda r: r["cached_tokens"] is not None and r["cached_tokens"] <= r["template_head_tokens"])
     every(checks, f"{name}: exactly tg tokens generated, as the server counts", rows,
           lambda r: r["tokens_generated"] == r["tg"] and r["tokens_source"] == "server" and r["finish_reason"] == "length")
     every(checks, f"{name}: in cold statistics", rows, lambda r: r["in_cold_stats"])
     every(checks, f"{name}: 0 < TTFT < total", rows, lambda r: r["ttft_ms"] and 0 < r["ttft_ms"] < r["total_duration_ms"])
     print(f"      flags: {sorted({f for r in rows for f in r['flags'] or []})}")
+
+
+def check_engines(checks, tokwatt, name, address):
+    """What is said of a server before it is measured."""
+    code, out = tokwatt.run("engines", "--url", f"http://{address}/v1", "--json", keep=True, store=False)
+    found = json.loads(out) if code == 0 else [{}]
+    told = [(f.get("engine"), f.get("version"), f.get("driver"), f.get("eos_ban_by"), f.get("cold_method"), f.get("cached_tokens")) for f in found]
+    checks.equal(f"{name}: engines --url", told, [("mlx_lm", mlx_version(), "openai", "logit_bias", "nonce", True)])
+    checks.that(f"{name}: engines --url lists it by its base name", name in found[0].get("models", []), found[0].get("models"))
+
+
+QUESTION = "What is the capital of France? Answer in one sentence."
+
+
+def check_switches(checks, tokwatt, folder, address):
+    """What the EOS ban and the cold prompts do, against the same without them."""
+    ask = ["collect", "--url", f"http://{address}", "--model", listed_model(address), "--tg", "20", "--repeat", "4", "--warmup", "0",
+           "--pause", "50ms", "--group-pause", "50ms", "--no-system-metrics"]
+
+    tokwatt.run(*ask, "--prompt", QUESTION, "--tokenizer", folder)
+    rows = tokwatt.query(RUNS)
+    every(checks, "with the EOS ban: 20 of 20 tokens", rows,
+          lambda r: (r["eos_ban"], r["tokens_generated"], r["finish_reason"]) == ("logit_bias", 20, "length"))
+    tokwatt.run(*ask, "--prompt", QUESTION, "--tokenizer", "server")
+    rows = tokwatt.query(RUNS)
+    every(checks, "without end tokens there is none, and the answer is short", rows,
+          lambda r: not r["eos_ban"] and r["tokens_generated"] < 20 and r["finish_reason"] == "stop" and "short_output" in r["flags"])
+
+    code, _ = tokwatt.run(*ask, "--pp", "64", "--tokenizer", folder, "--use-prefix-cache")
+    rows = tokwatt.query(RUNS)
+    checks.equal("with the prefix cache: exit code", code, 0)
+    every(checks, "with the prefix cache no prompt is made cold", rows, lambda r: not r["cold_method"])
+    every(checks, "with the prefix cache all but the first are exact hits", rows[1:],
+          lambda r: r["prefix_cache_hit"] == "exact" and r["cached_tokens"] >= r["pp"] - 1)
 
 
 def every(checks, what, rows, holds):
@@ -244,12 +283,15 @@ def check_measuring(checks, tokwatt, models, work, size):
         folder = (models / name).resolve()
         with mlx_server(folder, work) as server, raw_reader(server, work, name) as (address, log):
             check_models(checks, name, server)
+            check_engines(checks, tokwatt, name, server)
             code, _ = tokwatt.run("collect", "--url", f"http://{address}", "--model", listed_model(server), "--tokenizer", folder,
                                   *matrix[size], "--pause", "50ms", "--group-pause", "50ms", "--no-system-metrics")
             checks.equal(f"{name}: collect's exit code", code, 0)
             mine = tokwatt.query(RUNS)
             check_rows(checks, name, mine)
             check_ttft(checks, name, mine, log)
+            if name == "smollm2":
+                check_switches(checks, tokwatt, folder, server)
             rows += mine
     cold = sum(bool(r["in_cold_stats"]) for r in rows)
     checks.that(f"at least {LEAST_ROWS} rows in statistics", cold >= LEAST_ROWS, cold)
