@@ -26,13 +26,21 @@ func TestCalibrate(t *testing.T) {
 	if !strings.Contains(r.err, "with 1 stream\n") || !strings.Contains(r.err, "with 4 streams\n") {
 		t.Errorf("progress: %s", r.err)
 	}
-	r = tokwatt(t, "", "collect", "--db", db, "--engine", "reference", "--pp", "8", "--tg", "4", "--concurrency", "2", "--repeat", "1")
-	if want := regexp.MustCompile(`this client's own error: TTFT [\d.]+ ms, intervals -?[\d.]+ ms \(4 streams, `); r.code != 0 || !want.MatchString(r.out) {
+	ownError := regexp.MustCompile(`this client's own error: TTFT [\d.]+ ms, intervals -?[\d.]+ ms \(4 streams, `)
+	collect := []string{"collect", "--db", db, "--tg", "4", "--concurrency", "2", "--repeat", "1", "--warmup", "0", "--pause", "0s", "--group-pause", "0s", "--no-system-metrics"}
+	r = tokwatt(t, "", append(collect, "--url", serve(t, steady()), "--prompt", "hello")...)
+	shown := tokwatt(t, "", "show", "--db", db)
+	if r.code != 0 || shown.code != 0 || !ownError.MatchString(r.out) || !ownError.MatchString(shown.out) {
+		t.Errorf("exit %d, %d: %s%s%s", r.code, shown.code, r.out, r.err, shown.out)
+	}
+	// What was measured in process has nothing to do with it.
+	r = tokwatt(t, "", append(collect, "--engine", "reference", "--pp", "8")...)
+	if r.code != 0 || ownError.MatchString(r.out) {
 		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
 	}
 	s := store.Open(db, store.Options{})
 	sessions, err := s.Sessions(t.Context())
-	if err != nil || len(sessions) != 1 {
+	if err != nil || len(sessions) != 2 {
 		t.Fatal(sessions, err)
 	}
 	var kept calibrate.Result

@@ -21,6 +21,7 @@ type closing struct {
 	short    int64 // answers that ended before the wanted length
 
 	calibration string // of this client, as the session has it
+	late        string // what that says of the figures here; empty: nothing
 	// watch sees the rows of each measured batch; may be nil.
 	watch func([]analyze.RequestRow)
 }
@@ -81,6 +82,9 @@ func (c *closing) finish() {
 	for _, k := range c.cases {
 		k.PromptTPS, k.GenTPS = median(k.samples.prompt), median(k.samples.gen)
 		k.WallTPS, k.TTFT = median(k.samples.wall), median(k.samples.ttft)
+	}
+	if streams := c.networked(); streams > 0 {
+		c.late = ownError(c.calibration, streams)
 	}
 }
 
@@ -217,17 +221,20 @@ func (c *closing) notes() []string {
 	if cancelled > 0 {
 		out = append(out, plural(cancelled, "request")+" cancelled by you")
 	}
-	if late := ownError(c.calibration, c.concurrency()); late != "" {
-		out = append(out, late)
+	if c.late != "" {
+		out = append(out, c.late)
 	}
 	return out
 }
 
-// concurrency is the highest of the cases.
-func (c *closing) concurrency() int64 {
+// networked is the highest concurrency of the cases that were measured over a
+// network, as a calibration is; 0 without any.
+func (c *closing) networked() int64 {
 	var most int64
 	for _, k := range c.cases {
-		most = max(most, k.Concurrency)
+		if c.targets[k.raw.TargetID].Driver != "inproc" {
+			most = max(most, k.Concurrency)
+		}
 	}
 	return most
 }

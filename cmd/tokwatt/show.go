@@ -71,6 +71,8 @@ type shown struct {
 	Stamps   []tally               `json:"stamps"` // who stamped the arrivals, in requests
 	Memory   []*peakMemory         `json:"peak_memory"`
 	Damaged  []string              `json:"damaged"`
+
+	late string // this client's own error
 }
 
 // tally is how often something happened.
@@ -122,7 +124,7 @@ func readShown(ctx context.Context, db *store.Store, id string) (*shown, error) 
 		return nil, &coded{exitStore, fmt.Errorf("session %s can't be read: `tokwatt check` says why", id)}
 	}
 	c.finish()
-	s.Cases = c.cases
+	s.Cases, s.late = c.cases, c.late
 	return s, nil
 }
 
@@ -166,7 +168,7 @@ func (a *app) printShown(s *shown) {
 	}
 	line("stamps", "%s", stampers(s.Stamps))
 	fmt.Fprintln(a.out)
-	(&closing{cases: s.Cases, calibration: s.Session.Calibration}).write(a.out)
+	(&closing{cases: s.Cases, late: s.late}).write(a.out)
 	a.printTally("failures", s.Failures)
 	a.printTally("flags", s.Flags)
 	for _, d := range s.Damaged {
