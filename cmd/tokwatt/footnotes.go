@@ -23,7 +23,7 @@ var remarks = []remark{
 	{"cache_mode = 'cold' and in_stats and not in_cold_stats", "hit a cache in a cold case: in no figure"},
 	{"in_stats and tokens_source = 'estimate'", "had no token count: in the times, not in the rates; --tokenizer DIR counts"},
 	{"in_stats and tokens_source = 'tokenizer'", "had no token count of the server's: counted with the model's tokenizer"},
-	{"in_stats and array_contains(flags, 'count_mismatch')", "had another token count than the model's tokenizer finds in the answer"},
+	{"in_stats and array_contains(flags, 'count_mismatch')", "had another token count than the model's own tokenizer finds"},
 	{"in_stats and array_contains(flags, 'not_streamed')", "came whole where a stream was asked: no times of ours"},
 	{"in_stats and array_contains(flags, 'multi_token_chunks')", "with several tokens a chunk: ITL is between chunks"},
 	{"in_stats and array_contains(flags, 'model_mismatch')", "were answered by another model"},
