@@ -86,7 +86,7 @@ func (a *app) suite(b *bench, given options) error {
 
 // Flags that may be given when a session is resumed: what is not stored, and
 // what is not measured.
-var resumable = []string{"resume", "db", "url", "header", "api-key-env", "json", "json-out", "stdout", "dry-run"}
+var resumable = []string{"resume", "db", "url", "host", "port", "header", "api-key-env", "json", "json-out", "stdout", "dry-run"}
 
 // resume makes the plans of a stored session again.
 func (a *app) resume(ctx context.Context, b *bench, given options) error {
@@ -120,6 +120,9 @@ func (a *app) resume(ctx context.Context, b *bench, given options) error {
 	}
 	_, run := given.split()
 	for _, r := range s.Runs {
+		if run["url"] != nil || run["host"] != nil { // one address in the place of another
+			r = r.without("url", "host", "port")
+		}
 		if err := a.addPlan(b, r.over(run)); err != nil {
 			return fmt.Errorf("session %s can't be resumed: %w", shortID(id), err)
 		}

@@ -89,6 +89,13 @@ func (o options) split() (session, run options) {
 	return session, run
 }
 
+// without is o less some flags.
+func (o options) without(names ...string) options {
+	out := maps.Clone(o)
+	maps.DeleteFunc(out, func(name string, _ any) bool { return slices.Contains(names, name) })
+	return out
+}
+
 // args are the options as a command line.
 func (o options) args() []string {
 	var out []string
@@ -136,10 +143,7 @@ func items(v any) []string {
 // kept is what a session keeps of the options: nothing secret, nothing of how
 // its result was printed.
 func (o options) kept() options {
-	out := maps.Clone(o)
-	for _, name := range []string{"json", "db", "header", "json-out", "stdout", "dry-run", "resume", "suite"} {
-		delete(out, name)
-	}
+	out := o.without("json", "db", "header", "json-out", "stdout", "dry-run", "resume", "suite")
 	if u, ok := out["url"].(string); ok {
 		out["url"] = withoutSecrets(u)
 	}

@@ -74,7 +74,8 @@ func TestResume(t *testing.T) {
 			}
 			cmd.Process.Signal(kill)
 			cmd.Wait()
-			r := tokwatt(t, "", "collect", "--db", db, "--resume", "last", "--url", url)
+			host, port, _ := strings.Cut(strings.TrimPrefix(url, "http://"), ":")
+			r := tokwatt(t, "", "collect", "--db", db, "--resume", "last", "--host", host, "--port", port)
 			if r.code != 0 {
 				t.Fatalf("exit %d: %s", r.code, r.err)
 			}
