@@ -398,7 +398,7 @@ func (f *fake) runners() map[string]any {
 	for _, in := range f.instances {
 		age := time.Since(in.since)
 		for i, r := range in.order {
-			ready := 3*time.Second + time.Duration(i)*500*time.Millisecond
+			ready := 3*time.Second + time.Duration(len(in.order)-1-i)*500*time.Millisecond // the last in order is the first
 			switch {
 			case age < time.Second, f.noRunner && i == 0:
 			case f.runnerFailed && age > 2*time.Second:

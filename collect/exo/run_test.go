@@ -114,6 +114,9 @@ func TestWholeRun(t *testing.T) {
 			t.Errorf("posted %s\nwant   %s", body, want)
 		}
 		checkInfo(t, got.targets[0])
+		if n := len(f.bodies["GET /state/topology"]); n != 1 {
+			t.Errorf("%d snapshots of the cluster", n)
+		}
 		for _, q := range got.requests() {
 			checkRequest(t, q)
 		}

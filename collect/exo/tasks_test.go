@@ -87,6 +87,9 @@ func TestCancel(t *testing.T) {
 		foreign map[string]any // tasks that begin beside ours
 		want    int            // cancelled
 	}{
+		{"another's that is alike and older", []collect.Call{long("a")}, 1, func(f *fake) {
+			f.foreign, f.foreignUntil = map[string]any{"t": theirs("x", "Running", "a", 400)}, time.Hour
+		}, map[string]any{"t": theirs("x", "Running", "a", 400)}, 1},
 		{"one", []collect.Call{long("a")}, 1, nil, nil, 1},
 		{"one of two", []collect.Call{long("a"), long("b")}, 1, nil, nil, 1},
 		{"one of two alike", []collect.Call{long("a"), long("a")}, 1, nil, nil, 1},
