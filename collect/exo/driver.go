@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"net"
+	"strings"
 
 	"tokwatt/collect"
 	"tokwatt/collect/wire"
@@ -58,6 +59,7 @@ func (d Driver) cluster(spec collect.Spec) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	srv.Base.Path = strings.TrimSuffix(srv.Base.Path, "/v1") // as clients of the OpenAI API write it
 	srv.Dial = d.dial
 	srv.Limit(spec.Limits().Answer(wire.ControlTimeout))
 	return &cluster{api: api{srv}, opts: o}, nil

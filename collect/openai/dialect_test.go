@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -124,6 +125,73 @@ func TestDialects(t *testing.T) {
 	if len(dialects) != 12 {
 		t.Errorf("%d rows, of which this test knows 12", len(dialects))
 	}
+}
+
+// TestNativeBase: LM Studio's own API is a base as good as the other, and its
+// list tells by itself what is in memory.
+func TestNativeBase(t *testing.T) {
+	for _, fp := range fingerprints(t) {
+		if fp.Engine != "lmstudio" || fp.Version == "" {
+			continue
+		}
+		got := Find(t.Context(), Options{}, serve(t, fp)+"/api/v0")[0]
+		if got.Engine != "lmstudio" || !slices.Equal(got.Loaded, fp.Loaded) || len(got.Models) != 2 {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
+// TestFindNoKey: a server that will not list its models says what it lacks.
+func TestFindNoKey(t *testing.T) {
+	for _, status := range []int{401, 403, 404} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+		got := Find(t.Context(), Options{}, srv.URL)[0]
+		if got.Err == nil || strings.Contains(got.Err.Error(), "--api-key-env") != (status != 404) {
+			t.Errorf("%d: %v", status, got.Err)
+		}
+		srv.Close()
+	}
+}
+
+// FuzzRecognise: whatever a server answers, it is one engine or unknown, and
+// nothing is shown of it that would not fit on a line.
+func FuzzRecognise(f *testing.F) {
+	all, err := script.Fingerprints("../../testdata/fingerprints.json")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, fp := range all {
+		f.Add([]byte(fp.Get["/v1/models"].Body), []byte(fp.Get["/"].Body), fp.Get["/v1/models"].Headers["Server"])
+	}
+	f.Add([]byte(`{"data":[{"id":"x","owned_by":"vllm"}]}`), []byte(`{"version":"1\n\u001b[31m2"}`), "")
+	f.Add([]byte(`{"data":[{"id":1,"status":[],"meta":5,"owned_by":{}},null,{"id":"x","state":"loaded","status":{"value":7}}]}`), []byte(`[`), "BaseHTTP/")
+	f.Fuzz(func(t *testing.T, list, other []byte, server string) {
+		srv, err := newServer(Options{URL: "http://127.0.0.1:1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := listing{models: parseModels(list), status: 200, header: http.Header{"Server": {server}}}
+		facts := &facts{srv: srv, list: l, got: map[string][]byte{}}
+		for _, p := range []string{"/", "/health", "/props", "/version", "/api/version", "/api/status", "/admin/info", "/server_info", "/get_server_info", "/lms/version", "/api/v0/models"} {
+			facts.got[p] = other
+		}
+		d := facts.recognise(t.Context())
+		v := facts.version(t.Context(), d)
+		if strings.ContainsAny(v, "\n\x00\x1b") || len(v) > 1000 {
+			t.Errorf("version %q", v)
+		}
+		for _, name := range facts.loaded(t.Context(), d) {
+			if d.inMemory == (place{}) && !slices.Contains(l.names(), name) {
+				t.Errorf("%q is in memory, of %q", name, l.names())
+			}
+		}
+		if n := facts.streams(t.Context(), d); n != nil && *n < 1 {
+			t.Errorf("%d streams", *n)
+		}
+		if len(facts.got) != 11 {
+			t.Errorf("asked for more than is known: %d", len(facts.got))
+		}
+	})
 }
 
 func TestAtLeast(t *testing.T) {

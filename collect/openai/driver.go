@@ -88,7 +88,7 @@ func (s server) onlyModel(ctx context.Context) (string, error) {
 	l := f.list
 	switch {
 	case l.status == http.StatusUnauthorized || l.status == http.StatusForbidden:
-		return "", fmt.Errorf("%s answers %d when asked for its models: give its key with --api-key-env", s.Endpoint(), l.status)
+		return "", errNoKey(s.Endpoint(), l.status)
 	case len(l.models) > 1:
 		return "", fmt.Errorf("%s lists %d models (%s): choose with --model", s.Endpoint(), len(l.models), strings.Join(l.names(), ", "))
 	case len(l.models) == 1:
@@ -98,4 +98,8 @@ func (s server) onlyModel(ctx context.Context) (string, error) {
 		return id, nil
 	}
 	return "", fmt.Errorf("%s lists no models: name one with --model", s.Endpoint())
+}
+
+func errNoKey(endpoint string, status int) error {
+	return fmt.Errorf("%s answers %d when asked for its models: give its key with --api-key-env", endpoint, status)
 }

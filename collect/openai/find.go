@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"net/http"
 	"sync"
 	"time"
 
@@ -68,6 +69,9 @@ func look(ctx context.Context, o Options) Found {
 	}
 	if d.engine == unknownEngine && len(f.list.models) == 0 {
 		out.Err = errNotOne(out.URL)
+		if s := f.list.status; s == http.StatusUnauthorized || s == http.StatusForbidden {
+			out.Err = errNoKey(out.URL, s)
+		}
 		return out
 	}
 	out.EOSBan, out.EOSBy = d.keptOn()

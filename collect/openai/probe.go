@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"tokwatt/collect"
-	"tokwatt/collect/wire"
 )
 
 // How long a probe may take: to its answer, which may load a model, and from
@@ -117,5 +116,5 @@ func fingerprinted(answer string) string {
 	if !ok || !hyphen || strings.Contains(version, `"`) {
 		return ""
 	}
-	return wire.Clip(version, wire.MaxReason)
+	return shownFact(version)
 }

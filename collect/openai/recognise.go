@@ -88,20 +88,20 @@ func (f *facts) body(ctx context.Context, path string) []byte {
 	return f.got[path]
 }
 
-// text is what stands at a place, empty where nothing of one line does.
+// text is what stands at a place, in one line; empty where nothing does.
 func (f *facts) text(ctx context.Context, p place) string {
 	switch {
 	case p.header != "":
-		return wire.Clip(f.list.header.Get(p.header), wire.MaxReason)
+		return shownFact(f.list.header.Get(p.header))
 	case p.path == "":
 		return ""
 	case p.key == "":
-		return wire.Clip(string(bytes.TrimSpace(f.body(ctx, p.path))), wire.MaxReason)
+		return shownFact(string(bytes.TrimSpace(f.body(ctx, p.path))))
 	}
 	raw := f.value(ctx, p)
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
-		return wire.Clip(s, wire.MaxReason)
+		return shownFact(s)
 	}
 	var n json.Number
 	if json.Unmarshal(raw, &n) == nil {
@@ -109,6 +109,9 @@ func (f *facts) text(ctx context.Context, p place) string {
 	}
 	return ""
 }
+
+// shownFact is a text of the server's as it may be shown.
+func shownFact(text string) string { return wire.Clip(wire.OneLine(text), wire.MaxReason) }
 
 func (f *facts) value(ctx context.Context, p place) json.RawMessage {
 	var object map[string]json.RawMessage
