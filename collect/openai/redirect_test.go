@@ -42,6 +42,12 @@ func (w *witness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	io.WriteString(rw, `{"choices":[{"message":{"content":"abc"},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":3}}`)
 }
 
+func (w *witness) said() (hits int, seen []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.hits, w.seen
+}
+
 func newWitness(t *testing.T) *witness {
 	w := &witness{}
 	w.Server = httptest.NewServer(w)
@@ -87,8 +93,8 @@ func TestSecretsStay(t *testing.T) {
 			if followed := status >= 307; followed != (fail == nil) {
 				t.Errorf("%d: %v", status, fail)
 			}
-			if len(w.seen) > 0 || w.hits == 0 {
-				t.Errorf("%d to %s: %d requests, and secrets in %q", status, host, w.hits, w.seen)
+			if hits, seen := w.said(); len(seen) > 0 || hits == 0 {
+				t.Errorf("%d to %s: %d requests, and secrets in %q", status, host, hits, seen)
 			}
 			if own.Load() < 4 {
 				t.Errorf("%d: the named origin got its key %d times", status, own.Load())
