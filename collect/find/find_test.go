@@ -85,20 +85,29 @@ func TestExo(t *testing.T) {
 }
 
 // TestNotExo: neither a server that tells its node's id nor one that has exo's
-// name in a list is exo by that alone; the second is its plain endpoint.
+// name in a list is exo by that alone; the second is its plain endpoint. Nor is
+// a server Ollama that speaks as it does and is written in Python.
 func TestNotExo(t *testing.T) {
-	for answered, driver := range map[string]string{"/node_id": "openai", "/v1/models": "openai"} {
+	for name, gets := range map[string]map[string]string{
+		"a node's id":      {"/node_id": `"x"`},
+		"another's models": {"/node_id": `"x"`, "/models": `{"data":[{"id":"a","owned_by":"acme"}]}`, "/v1/models": `{"data":[{"id":"a","owned_by":"acme"}]}`},
+		"no models":        {"/node_id": `"x"`, "/models": `{"data":[]}`},
+		"the list alone":   {"/v1/models": `{"data":[{"id":"org/a","owned_by":"exo"}]}`},
+		"a page":           {"/node_id": `<html>`, "/models": `{"data":[{"id":"org/a","owned_by":"exo"}]}`},
+		"as Ollama": {"/": "Ollama is running\n", "/v1/models": `{"object":"list","data":[]}`, "/api/version": `{"version":"0.12.6"}`,
+			"/api/tags": `{"models":[]}`, "/api/ps": `{"models":[]}`},
+	} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path != answered {
+			w.Header().Set("Server", "uvicorn")
+			body, ok := gets[r.URL.Path]
+			if !ok {
 				http.NotFound(w, r)
-			} else if answered == "/node_id" {
-				w.Write([]byte(`"x"`))
-			} else {
-				w.Write([]byte(`{"data":[{"id":"org/a","owned_by":"exo"}]}`))
+				return
 			}
+			w.Write([]byte(body))
 		}))
-		if got := At(t.Context(), openai.Options{URL: srv.URL}); got.Driver != driver {
-			t.Errorf("%s: %+v", answered, got)
+		if got := At(t.Context(), openai.Options{URL: srv.URL}); got.Driver != "openai" {
+			t.Errorf("%s: %+v", name, got)
 		}
 		srv.Close()
 	}
