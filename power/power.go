@@ -5,8 +5,12 @@
 //   - A [Source] is read again and again and answers with samples (power.go).
 //     It says first which channels it can read, and why not the others.
 //   - Samples of one channel make a curve of energy over time, whose value
-//     between two instants is the energy, with the bounds of the truth
-//     (curve.go, window.go).
+//     between two instants is the energy, with the bounds of the truth: a
+//     [Series] has the readings (reading.go), [NewCurve] sorts out the usable
+//     ones (curve.go) and makes points of counters (counter.go) or of power
+//     (watts.go), [Curve.Energy] is a [Window] (window.go).
+//   - Windows of several nodes and scopes come together in [Sum] and [Widest]
+//     (sum.go). exo-bench's own rule stands beside ours (exoclient.go).
 //
 // The sources are packages below this one. What a source can't read is
 // missing from its samples, never 0.
@@ -68,6 +72,8 @@ type Channel struct {
 	Unit         string
 	Refresh      time.Duration // how often the sensor itself is renewed; 0: not known, or at each reading
 	Range        float64       // value after which a counter begins at 0 again; 0: not known
+	Stamped      bool          // readings carry the sensor's own stamps: a counter unchanged at a new one used nothing
+	Devices      int           // how many devices' sum the readings are; 0: one
 	Missing      Reason        // why it can't be read; empty: it can
 	Note         string        // the same for people, and what to do about it, in one sentence
 }
