@@ -150,6 +150,8 @@ func (x *exporter) record(rec collect.Record) error {
 		return x.batch(rec)
 	case *collect.Samples:
 		return x.readings(rec)
+	case *collect.Sensors, *collect.Idle:
+		return nil
 	case *collect.End:
 		x.session.EndedAt, x.session.Status = rec.At, string(rec.Status)
 		return nil

@@ -3,14 +3,16 @@ package collect
 import "time"
 
 // A Record is one thing a run has to say. The concrete types are *Session,
-// *Segment, *TargetInfo, *Case, *Batch, *Samples and *End, in the order in which
-// the first of each can appear.
+// *Segment, *Sensors, *TargetInfo, *Case, *Idle, *Batch, *Samples and *End, in
+// the order in which the first of each can appear.
 type Record interface{ record() }
 
 func (*Session) record()    {}
 func (*Segment) record()    {}
+func (*Sensors) record()    {}
 func (*TargetInfo) record() {}
 func (*Case) record()       {}
+func (*Idle) record()       {}
 func (*Batch) record()      {}
 func (*Samples) record()    {}
 func (*End) record()        {}
@@ -53,6 +55,29 @@ type Segment struct {
 	BootID         string
 	PID            int64
 	PlannedBatches int64
+}
+
+// Sensors says what is read during a segment, and of what can't be read, why.
+type Sensors struct {
+	Segment  int64
+	TargetID int64 // whose engine has them; 0: this machine
+	EveryNS  int64 // how often they are read
+	Channels []Channel
+}
+
+// Channel is one quantity that a sensor can read, or can't.
+type Channel struct {
+	Node      string // the machine, as in Sample
+	Source    string
+	Scope     string
+	Metric    string
+	Unit      string
+	RefreshNS int64   // how often the sensor itself is renewed; 0: not known, or at each reading
+	Range     float64 // value after which a counter begins at 0 again; 0: not known
+	Stamped   bool    // readings carry the sensor's own stamps
+	Devices   int64   // how many devices' sum the readings are; 0: one
+	Missing   string  // why it can't be read, one of power's reasons; empty: it can
+	Note      string  // the same for people
 }
 
 // TargetInfo is what a target says of itself.
@@ -118,6 +143,15 @@ const (
 	PromptCalibrated PromptSource = "calibrated" // fitted to the server's own counts
 	PromptText       PromptSource = "text"       // given by the user; the length is what the server counts
 )
+
+// Idle is a quiet window before a target's first request: the target is ready,
+// and nothing is asked of it.
+type Idle struct {
+	Segment  int64
+	TargetID int64
+	StartNS  int64
+	EndNS    int64
+}
 
 // Batch is one repeat of a case: its requests were released together. It is
 // the unit of durability: stored whole or not at all.

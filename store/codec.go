@@ -57,6 +57,10 @@ func (c codec) parts(rec collect.Record) ([]part, error) {
 		return c.batchParts(r)
 	case *collect.Samples:
 		k, v = kindSamples, samplesOut(r)
+	case *collect.Sensors:
+		k, v = kindSensors, sensorsOut(r)
+	case *collect.Idle:
+		k, v = kindIdle, (*idleV1)(r)
 	case *collect.End:
 		k, v = kindEnd, (*endV1)(r)
 	default:
@@ -126,6 +130,14 @@ func (c codec) record(k kind, payload []byte) (rec collect.Record, follow int, e
 		if err = c.dec.Unmarshal(payload, &v); err == nil {
 			rec, err = v.samples()
 		}
+	case kindSensors:
+		var v sensorsValue
+		err = c.dec.Unmarshal(payload, &v)
+		rec = v.sensors()
+	case kindIdle:
+		var v idleV1
+		err = c.dec.Unmarshal(payload, &v)
+		rec = (*collect.Idle)(&v)
 	case kindEnd:
 		var v endV1
 		err = c.dec.Unmarshal(payload, &v)

@@ -54,6 +54,8 @@
 //	   7  chunks      columns, see chunks.go
 //	   8  end         CBOR map
 //	   9  samples     CBOR map, see samples.go
+//	  10  sensors     CBOR map
+//	  11  idle        CBOR map
 //	  16  summary     CBOR map; counts, written again with each record
 //	  17  format      CBOR map
 //	  18  calibration CBOR map; the result in JSON

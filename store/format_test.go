@@ -60,6 +60,9 @@ func goldenRecords() []collect.Record {
 			ColdMethod: "nonce", EOSBan: "engine", PromptKind: "sized", PromptSource: collect.PromptCalibrated, PromptHash: "9f86d081884c7d65", Streaming: true},
 		batch,
 		&collect.Samples{Segment: 1, Samples: []collect.Sample{{Node: "n1", Source: "exo", Scope: "system", Metric: "power", Unit: "W", StartNS: i(), EndNS: 9, Value: 60.5}}},
+		&collect.Sensors{Segment: 1, TargetID: 2, EveryNS: 25e7, Channels: []collect.Channel{{Node: "n1", Source: "rapl", Scope: "package", Metric: "energy", Unit: "J",
+			RefreshNS: 25e6, Range: 262143.5, Stamped: true, Devices: 2, Missing: "denied", Note: "not allowed"}}},
+		&collect.Idle{Segment: 1, TargetID: 1, StartNS: 5, EndNS: 7},
 		&collect.End{At: at, Status: collect.StatusComplete, NotRun: 3},
 	}
 }

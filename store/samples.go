@@ -59,3 +59,19 @@ func (v samplesValue) samples() (*collect.Samples, error) {
 	}
 	return s, nil
 }
+
+func sensorsOut(s *collect.Sensors) sensorsValue {
+	v := sensorsValue{sensorsV1: sensorsV1(*s), Channels: make([]channelV1, 0, len(s.Channels))}
+	for _, c := range s.Channels {
+		v.Channels = append(v.Channels, channelV1(c))
+	}
+	return v
+}
+
+func (v sensorsValue) sensors() *collect.Sensors {
+	s := collect.Sensors(v.sensorsV1)
+	for _, c := range v.Channels {
+		s.Channels = append(s.Channels, collect.Channel(c))
+	}
+	return &s
+}

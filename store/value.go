@@ -23,6 +23,8 @@ const (
 	kindChunks      kind = 7
 	kindEnd         kind = 8
 	kindSamples     kind = 9
+	kindSensors     kind = 10
+	kindIdle        kind = 11
 	kindSummary     kind = 16
 	kindFormat      kind = 17
 	kindCalibration kind = 18
@@ -30,7 +32,7 @@ const (
 
 // known reports whether this program knows the kind, in some version.
 func (k kind) known() bool {
-	return kindSession <= k && k <= kindSamples || kindSummary <= k && k <= kindCalibration
+	return kindSession <= k && k <= kindIdle || kindSummary <= k && k <= kindCalibration
 }
 
 // valueVersion is the version of every kind. It goes up when an old program

@@ -70,6 +70,34 @@ type targetV1 struct {
 	MaxStreams    *int64   `cbor:"streams,omitempty"`
 }
 
+type sensorsV1 struct {
+	Segment  int64             `cbor:"seg"`
+	TargetID int64             `cbor:"target,omitempty"`
+	EveryNS  int64             `cbor:"every,omitempty"`
+	Channels []collect.Channel `cbor:"-"`
+}
+
+type channelV1 struct {
+	Node      string  `cbor:"node,omitempty"`
+	Source    string  `cbor:"src,omitempty"`
+	Scope     string  `cbor:"scope,omitempty"`
+	Metric    string  `cbor:"metric,omitempty"`
+	Unit      string  `cbor:"unit,omitempty"`
+	RefreshNS int64   `cbor:"refresh,omitempty"`
+	Range     float64 `cbor:"range,omitempty"`
+	Stamped   bool    `cbor:"stamped,omitempty"`
+	Devices   int64   `cbor:"devices,omitempty"`
+	Missing   string  `cbor:"missing,omitempty"`
+	Note      string  `cbor:"note,omitempty"`
+}
+
+type idleV1 struct {
+	Segment  int64 `cbor:"seg"`
+	TargetID int64 `cbor:"target"`
+	StartNS  int64 `cbor:"start"`
+	EndNS    int64 `cbor:"end"`
+}
+
 type caseV1 struct {
 	TargetID           int64                `cbor:"target"`
 	CaseID             int64                `cbor:"id"`
@@ -164,6 +192,11 @@ type endV1 struct {
 type sessionValue struct {
 	sessionV1
 	Host hostV1 `cbor:"host"`
+}
+
+type sensorsValue struct {
+	sensorsV1
+	Channels []channelV1 `cbor:"channels"`
 }
 
 type batchValue struct {
