@@ -68,7 +68,7 @@ func alive(pid int) bool {
 func TestRecordsAreStampedAndKept(t *testing.T) {
 	before := time.Now()
 	s := start(t, "echo 1; echo 2; sleep 60")
-	first, err := s.First(patient(t))
+	first, err := s.Peek(patient(t))
 	if err != nil || first[0].Value != 1 {
 		t.Fatalf("first: %v, %v", first, err)
 	}
@@ -86,6 +86,19 @@ func TestRecordsAreStampedAndKept(t *testing.T) {
 	}
 	if more, err := s.Take(); more != nil || err != nil {
 		t.Errorf("nothing new: %v, %v", more, err)
+	}
+}
+
+// Peek after Take waits for what comes next.
+func TestPeekAgain(t *testing.T) {
+	s := start(t, "echo 1; read x; sleep 0.2; echo 2; sleep 60")
+	for want := 1.0; want <= 2; want++ {
+		if got, err := s.Peek(patient(t)); err != nil || got[0].Value != want {
+			t.Fatalf("%v, %v", got, err)
+		}
+		if got, err := s.Take(); err != nil || len(got) != 1 {
+			t.Fatalf("%v, %v", got, err)
+		}
 	}
 }
 
@@ -110,16 +123,16 @@ func TestRecordThatCantBeRead(t *testing.T) {
 	eventually(t, "the parser's error", func() bool { _, err := s.Take(); return err != nil })
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if _, err := s.First(ctx); err == nil || !strings.Contains(err.Error(), "one") {
-		t.Errorf("First: %v", err)
+	if _, err := s.Peek(ctx); err == nil || !strings.Contains(err.Error(), "one") {
+		t.Errorf("Peek: %v", err)
 	}
 }
 
-func TestFirstIsBoundByItsContext(t *testing.T) {
+func TestPeekIsBoundByItsContext(t *testing.T) {
 	s := start(t, "sleep 60")
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if _, err := s.First(ctx); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := s.Peek(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -151,7 +164,7 @@ func TestCloseEndsTheGroup(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, script)
-			first, err := s.First(patient(t))
+			first, err := s.Peek(patient(t))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -182,7 +195,7 @@ func TestNobodyTakes(t *testing.T) {
 	defer s.Close()
 	n := 0
 	eventually(t, "the last sample", func() bool {
-		first, err := s.First(patient(t))
+		first, err := s.Peek(patient(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +226,7 @@ func TestNothingLeaks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.First(patient(t)); err != nil {
+		if _, err := s.Peek(patient(t)); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Close(); err != nil {

@@ -24,10 +24,10 @@ type Stream struct {
 	cmd   *exec.Cmd
 	pipe  *os.File
 	said  *tail
-	some  chan struct{} // closed at the first samples
 	ended chan struct{} // closed when the program has ended and is read to its end
 
 	mu      sync.Mutex
+	some    chan struct{} // closed while there are samples
 	samples []power.Sample
 	bad     error // of the last record, if it could not be read
 	end     error // set before ended is closed
@@ -92,22 +92,21 @@ func (s *Stream) add(samples []power.Sample, err error) {
 	if len(s.samples)+len(samples) > keep {
 		s.samples = append(s.samples[:0], s.samples[len(s.samples)/2:]...)
 	}
-	s.samples = append(s.samples, samples...)
-	if len(samples) > 0 {
-		select {
-		case <-s.some:
-		default:
-			close(s.some)
-		}
+	if len(s.samples) == 0 && len(samples) > 0 {
+		close(s.some)
 	}
+	s.samples = append(s.samples, samples...)
 }
 
-// First waits for the first samples, which stay to be taken, and returns a
-// copy of them. The error says why there are none: the program's end as an
-// [*EndError], the last record that could not be read, or the end of ctx.
-func (s *Stream) First(ctx context.Context) ([]power.Sample, error) {
+// Peek waits until there are samples to take, and returns a copy of them. The
+// error says why there are none: the program's end as an [*EndError], the last
+// record that could not be read, or the end of ctx.
+func (s *Stream) Peek(ctx context.Context) ([]power.Sample, error) {
+	s.mu.Lock()
+	some := s.some
+	s.mu.Unlock()
 	select {
-	case <-s.some:
+	case <-some:
 	case <-s.ended:
 	case <-ctx.Done():
 	}
@@ -120,8 +119,10 @@ func (s *Stream) First(ctx context.Context) ([]power.Sample, error) {
 		return nil, s.bad
 	case s.end != nil:
 		return nil, s.end
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("%s has sent nothing: %w", s.cmd.Args[0], context.Cause(ctx))
 	}
-	return nil, fmt.Errorf("%s has sent nothing: %w", s.cmd.Args[0], context.Cause(ctx))
+	return nil, fmt.Errorf("what %s has sent was taken meanwhile", s.cmd.Args[0])
 }
 
 // Take returns the samples that have come since it was last called, oldest
@@ -132,7 +133,7 @@ func (s *Stream) Take() ([]power.Sample, error) {
 	defer s.mu.Unlock()
 	if len(s.samples) > 0 {
 		taken := s.samples
-		s.samples = nil
+		s.samples, s.some = nil, make(chan struct{})
 		return taken, nil
 	}
 	if s.end != nil {
