@@ -11,10 +11,10 @@ SIZE ?= full
 # FAMILY of models for oracle: one of them, today's, or all where it is empty.
 FAMILY ?= $(if $(filter ci,$(SIZE)),today)
 
-.PHONY: help build tidy lint cross test nocgo race python models kill stats parity oracle exo-parity demo e2e bench clean
+.PHONY: help build tidy lint cross test nocgo ioreport-fake race python models kill stats parity oracle exo-parity demo e2e bench clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## the binary, as .cache/tokwatt
 	$(GO) build -o $(CACHE)/tokwatt ./cmd/tokwatt
@@ -36,6 +36,11 @@ test: ## all tests
 
 nocgo: ## all tests of the build without DuckDB
 	CGO_ENABLED=0 $(GO) test -count=1 ./...
+
+ioreport-fake: ## the binding to a Mac's sensors against a fake of its libraries in C
+	CGO_ENABLED=0 $(GO) test -count=1 -tags iokitfake ./power/ioreport
+	$(GO) vet -tags iokitfake ./power/ioreport
+	$(GO) tool staticcheck -tags iokitfake ./power/ioreport
 
 # DuckDB is one library of C++, which the race detector does not look into. What
 # is skipped starts the program dozens of times to look at what it prints.
