@@ -19,12 +19,11 @@ const (
 // since the last equal reading, and that time goes into Curve.early.
 type counterBuild struct {
 	c       *Curve
-	raw     float64 // the counter at the last point
-	held    int64   // last reading that was equal to it
-	seen    int64   // last reading at all
-	longest int64   // between two readings since the last point
-	folded  int64   // first stamp of the parts that are folded in the last point
-	suspect *reading
+	last    reading   // of the last point
+	held    int64     // when it was last read again
+	longest int64     // between two readings since the last point
+	folded  int64     // first stamp of the parts that are folded in the last point
+	suspect []reading // one and the same value that does not follow from the last point
 }
 
 func (c *Curve) addCounter(rs []reading) {
@@ -40,20 +39,25 @@ func (b *counterBuild) take(r reading) {
 		b.add(r, 0, 0)
 		return
 	}
-	b.settle(&r)
-	b.longest = max(b.longest, r.end-b.seen)
-	b.seen = r.end
-	if r.value == b.raw && !b.c.opts.Stamped {
-		b.held = r.end
+	if b.settle(r) {
 		return
 	}
-	last := b.c.t[len(b.c.t)-1]
-	joules, ok := b.step(b.raw, r.value, r.end-last)
+	if r.value == b.last.value && !b.c.opts.Stamped {
+		b.hold(r)
+		return
+	}
+	joules, ok := b.step(b.last.value, r.value, r.end-b.last.end)
 	if !ok {
-		b.suspect = &r
+		b.suspect = append(b.suspect, r)
 		return
 	}
-	b.add(r, joules, b.segment(r.end-last))
+	b.add(r, joules, b.segment(r.end))
+}
+
+// hold takes a reading of a counter that was not renewed.
+func (b *counterBuild) hold(r reading) {
+	b.longest = max(b.longest, r.end-b.held)
+	b.held = r.end
 }
 
 // step is what a counter counted between two values; ok is false where no
@@ -67,48 +71,69 @@ func (b *counterBuild) step(from, to float64, dt int64) (joules float64, ok bool
 	return joules, joules >= 0 && joules <= b.c.opts.maxW()*seconds(least)
 }
 
-// settle decides what a reading was that does not follow from the point before
+// settle decides what a value was that does not follow from the point before
 // it: where next goes on from there, the counter had begun anew; else it was
-// rubbish.
-func (b *counterBuild) settle(next *reading) {
-	s := b.suspect
-	if s == nil {
-		return
+// rubbish. It reports whether next is the same again and decides nothing.
+func (b *counterBuild) settle(next reading) (again bool) {
+	if len(b.suspect) == 0 {
+		return false
 	}
-	b.suspect = nil
+	s := b.suspect[0]
+	if next.value == s.value {
+		b.suspect = append(b.suspect, next)
+		return true
+	}
 	if _, ok := b.step(s.value, next.value, next.end-s.end); ok {
-		b.add(*s, 0, reset|lost)
-		return
+		b.begin()
+	} else {
+		b.reject()
 	}
-	b.c.rejected = append(b.c.rejected, s.end)
+	return false
 }
 
-// end settles a last reading that nothing follows, and notes a counter that
-// was no longer renewed.
-func (b *counterBuild) end() {
-	if s := b.suspect; s != nil && s.value < b.raw {
-		b.add(*s, 0, reset|lost)
-	} else if s != nil {
-		b.c.rejected = append(b.c.rejected, s.end)
+// begin makes the suspect the first point of a counter that began anew, and
+// what repeated it, readings that did not renew it.
+func (b *counterBuild) begin() {
+	s := b.suspect
+	b.add(s[0], 0, reset|lost)
+	for _, r := range s[1:] {
+		b.hold(r)
 	}
-	if n := len(b.c.t); n > 0 && b.held-b.c.t[n-1] >= int64(frozenAfter) {
+	b.suspect = b.suspect[:0]
+}
+
+func (b *counterBuild) reject() {
+	for _, r := range b.suspect {
+		b.c.rejected = append(b.c.rejected, r.end)
+	}
+	b.suspect = b.suspect[:0]
+}
+
+// end settles a last value that nothing follows, and notes a counter that was
+// no longer renewed.
+func (b *counterBuild) end() {
+	if len(b.suspect) > 0 && b.suspect[0].value < b.last.value {
+		b.begin()
+	}
+	b.reject()
+	if b.held-b.last.end >= int64(frozenAfter) {
 		b.c.frozen = true
 	}
 }
 
-// segment says what is wrong with the time dt since the last point. A counter
+// segment says what is wrong with the time from the last point to t. A counter
 // counts on through a hole, so the bounds stand, unless it could have passed
 // its range there unseen.
-func (b *counterBuild) segment(dt int64) flag {
+func (b *counterBuild) segment(t int64) flag {
 	o := b.c.opts
 	var f flag
-	if b.longest > o.hole() {
+	if max(b.longest, t-b.held) > o.hole() {
 		f |= hole
-		if o.Range > 0 && o.maxW()*seconds(dt) >= o.Range {
+		if o.Range > 0 && o.maxW()*seconds(t-b.last.end) >= o.Range {
 			f |= lost
 		}
 	}
-	if b.held-b.c.t[len(b.c.t)-1] >= int64(frozenAfter) {
+	if b.held-b.last.end >= int64(frozenAfter) || f&hole != 0 && b.c.repeated(b.last) {
 		f |= stale | lost
 	}
 	return f
@@ -117,7 +142,7 @@ func (b *counterBuild) segment(dt int64) flag {
 func (b *counterBuild) add(r reading, joules float64, f flag) {
 	c := b.c
 	early := r.end
-	if n := len(c.t); n > 0 && b.held > c.t[n-1] && f&reset == 0 {
+	if len(c.t) > 0 && b.held > b.last.end && f&reset == 0 {
 		early = b.held
 	}
 	if b.folds(r, f) {
@@ -128,7 +153,7 @@ func (b *counterBuild) add(r reading, joules float64, f flag) {
 		c.early = append(c.early, early)
 		b.folded = r.end
 	}
-	b.raw, b.held, b.seen, b.longest = r.value, r.end, r.end, 0
+	b.last, b.held, b.longest = r, r.end, 0
 }
 
 func (b *counterBuild) folds(r reading, f flag) bool {
