@@ -86,8 +86,8 @@ var (
 
 // dialects are the engines that are known. Facts: recorded answers of
 // llama-server, llama_cpp.server 0.3.36 and mlx_lm.server 0.32.2
-// (testdata/transcripts); all others from what their projects publish, named
-// with each row, and not seen running. nil where none of that says it.
+// (testdata/transcripts); the rest is said with each row. What was not seen
+// running is from what the project publishes. nil where none of that says it.
 //
 // A new row needs an entry in the tests' fingerprints, which are held against
 // every row.
@@ -136,19 +136,21 @@ var dialects = []dialect{
 		fingerprint: true, format: "mlx", anonymous: "default_model",
 	},
 	{
-		// Source of waybarrios/vllm-mlx, August 2026 (api/models.py, server.py):
-		// logit_bias becomes a logits processor; usage has no cached tokens; a
-		// seed is dropped. Older versions drop the bias too.
+		// Seen running, 0.6.0: the bias held, ignore_eos and min_tokens are not
+		// taken, a seed changes nothing; one answer counts 8 tokens as a stream
+		// and 7 whole. Older versions drop the bias, and none tells its version.
 		engine: "vllm-mlx", signs: []sign{{owner: "vllm-mlx"}},
 		ban: []field{logitBias}, seed: &no,
 		usage: &yes, cached: &no, timings: &no, format: "mlx",
 	},
 	{
-		// Source of jjang-ai/vmlx, May 2026 (api/models.py, server.py): no field
-		// against the end token; cached tokens where there are any. It imitates
-		// Ollama, whose version it makes up.
+		// Seen running, 1.6.81: the bias held, ignore_eos and min_tokens are not
+		// taken. Versions of May 2026 drop the bias (their source), and none
+		// tells its version. Cached tokens where the model's cache has any. It
+		// imitates Ollama, whose version it makes up.
 		engine: "vmlx", signs: []sign{{owner: "vmlx-engine"}, {owner: "vmlx"}},
-		usage: &yes, cached: &yes, timings: &no, format: "mlx",
+		ban: []field{logitBias}, seed: &yes,
+		usage: &yes, timings: &no, eos: &yes, format: "mlx",
 	},
 	{
 		// Source of jundot/omlx (api/openai_models.py, server.py): no field
@@ -160,10 +162,10 @@ var dialects = []dialect{
 		format:  "mlx", inMemory: place{path: "/api/status", key: "loaded_models"},
 	},
 	{
-		// Source of raullenchai/Rapid-MLX, August 2026 (api/models.py,
-		// routes/chat.py): a bias is answered with 400, ignore_eos is inside only.
-		engine: "rapid-mlx", signs: []sign{{owner: "rapid-mlx"}},
-		usage: &yes, cached: &yes, timings: &no, format: "mlx",
+		// Seen running, 0.16.10: a bias is answered with 400, ignore_eos and
+		// min_tokens are not taken. Its metrics are two times in milliseconds.
+		engine: "rapid-mlx", signs: []sign{{owner: "rapid-mlx"}}, seed: &yes,
+		usage: &yes, cached: &yes, timings: &yes, eos: &yes, format: "mlx",
 	},
 	{
 		// vLLM's documentation of extra parameters; cache_salt came with pull

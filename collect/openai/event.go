@@ -18,6 +18,7 @@ type chunk struct {
 	Timings  json.RawMessage `json:"timings"`         // llama.cpp
 	Progress json.RawMessage `json:"prompt_progress"` // llama.cpp, during prefill
 	Stats    json.RawMessage `json:"stats"`           // LM Studio
+	Metrics  json.RawMessage `json:"metrics"`         // Rapid-MLX
 	// exo; null where it says null.
 	Generation json.RawMessage `json:"generation_stats"`
 	Power      json.RawMessage `json:"power_usage"`

@@ -78,6 +78,7 @@ type stats struct {
 	lm      lmStats
 	// The newest objects that told something, as they came.
 	rawUsage, rawTimings, rawStats json.RawMessage
+	rawMetrics                     json.RawMessage // kept, and not read
 	generation, power              json.RawMessage // exo's; null where it says null
 }
 
@@ -107,6 +108,9 @@ func (s *stats) take(c *chunk, n *usage, raw json.RawMessage) {
 		if merge(s.lm.fields(), l.fields()) {
 			s.rawStats = c.Stats
 		}
+	}
+	if isObject(c.Metrics) {
+		s.rawMetrics = c.Metrics
 	}
 	s.exo(c)
 }
@@ -218,7 +222,7 @@ func (s *stats) verbatim() string {
 	for _, o := range []struct {
 		name string
 		raw  json.RawMessage
-	}{{"generation_stats", s.generation}, {"power_usage", s.power}, {"usage", s.rawUsage}, {"timings", s.rawTimings}, {"stats", s.rawStats}} {
+	}{{"generation_stats", s.generation}, {"power_usage", s.power}, {"usage", s.rawUsage}, {"timings", s.rawTimings}, {"stats", s.rawStats}, {"metrics", s.rawMetrics}} {
 		if o.raw == nil {
 			continue
 		}

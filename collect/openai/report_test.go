@@ -27,6 +27,8 @@ func TestOwnRates(t *testing.T) {
 		{"LM Studio, a stream", []string{delta(`"content":"a"`), `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":` + usage + `,"stats":` + stats + "}\n\n", endMark}, "-",
 			`- 51.43709529007664 tokens 24 53 -  {"usage":` + usage + `,"stats":` + stats + `}`},
 		{"oMLX", []string{body(`"usage":` + omlx)}, "8", `- 71.25 tokens 24 53 -  {"usage":` + omlx + `}`},
+		{"Rapid-MLX", []string{delta(`"content":"a"`), `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"metrics":{"mean_itl_ms":125.8}}` + "\n\n",
+			`data: {"choices":[],"usage":` + usage + "}\n\n", endMark}, "-", `- -  24 53 -  {"usage":` + usage + `,"metrics":{"mean_itl_ms":125.8}}`},
 		{"SGLang", []string{body(`"usage":` + sgl)}, "3", `- -  24 53 -  {"usage":` + sgl + `}`},
 	} {
 		_, last, err := play(t, c.events...)

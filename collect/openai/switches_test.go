@@ -100,8 +100,8 @@ func TestSwitches(t *testing.T) {
 	}
 	bias := `logit_bias={"2":-100,"7":-100}`
 	want := map[string]string{
-		"exo": "", "ollama": "", "vmlx": "", "omlx": "", "rapid-mlx": "",
-		"lmstudio": bias, "vllm-mlx": bias, "mlx_lm": bias,
+		"exo": "", "ollama": "", "omlx": "", "rapid-mlx": "",
+		"lmstudio": bias, "vmlx": bias, "vllm-mlx": bias, "mlx_lm": bias,
 		"llama.cpp": cold + " ignore_eos=true", "llama_cpp.server": bias + " min_tokens=2",
 		"vllm": "cache_salt=* ignore_eos=true", "sglang": "ignore_eos=true", "openai": "ignore_eos=true " + bias,
 	}
