@@ -19,7 +19,7 @@ type engine struct {
 	mu        sync.Mutex
 	live      map[*stream]bool // requests that are open
 	before    map[string]task  // what ran when the batch began, by command id
-	endured   map[string]bool  // of it, what has been waited for in vain
+	endured   map[string]bool  // what has been waited for in vain, by command or runner id
 	cancelled map[string]bool
 }
 

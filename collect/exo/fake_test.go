@@ -53,6 +53,8 @@ type fake struct {
 	cancelled []string
 	deleted   []string // models
 	started   time.Time
+	decoding  int       // completions under way
+	busyUntil time.Time // with what was cancelled
 	added     bool
 }
 
@@ -407,6 +409,8 @@ func (f *fake) runners() map[string]any {
 				out[r] = map[string]any{"RunnerLoading": map[string]any{"layersLoaded": 5, "totalLayers": 6}}
 			case age < ready:
 				out[r] = map[string]any{"RunnerWarmingUp": map[string]any{}}
+			case f.decoding > 0 || time.Now().Before(f.busyUntil):
+				out[r] = map[string]any{"RunnerRunning": map[string]any{}}
 			default:
 				out[r] = map[string]any{"RunnerReady": map[string]any{"prefillServerPort": nil}}
 			}
@@ -482,5 +486,6 @@ func (f *fake) cancel(w http.ResponseWriter, id string) {
 	}
 	t.stopped = true
 	close(t.stop)
+	delete(f.running, id)
 	fmt.Fprintf(w, `{"message":"Command cancelled.","command_id":%q}`, id)
 }

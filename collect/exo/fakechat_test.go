@@ -83,6 +83,7 @@ func (c *completion) start(instance string) {
 		}
 		params["input"] = input
 	}
+	c.f.decoding++
 	c.task = &fakeTask{params: params, stop: make(chan struct{}), at: time.Now()}
 	c.f.running[c.id] = c.task
 }
@@ -90,7 +91,8 @@ func (c *completion) start(instance string) {
 func (c *completion) end() {
 	c.f.mu.Lock()
 	defer c.f.mu.Unlock()
-	if !c.task.stopped { // a cancelled one stays in the list
+	c.f.decoding--
+	if !c.task.stopped { // a stream that was left stays in the list
 		delete(c.f.running, c.id)
 	}
 }
@@ -161,7 +163,11 @@ func (c *completion) stream(w http.ResponseWriter, r *http.Request) {
 func (c *completion) whole(w http.ResponseWriter) {
 	stats, power, finish, text := c.stats("inBytes"), c.power(), `"length"`, strings.Repeat("w ", c.req.MaxTokens)
 	// A client that leaves stops nothing.
-	if !c.pause(100*time.Millisecond+time.Duration(c.req.MaxTokens-1)*50*time.Millisecond, nil) {
+	takes := 100*time.Millisecond + time.Duration(c.req.MaxTokens-1)*50*time.Millisecond
+	if !c.pause(takes, nil) {
+		c.f.mu.Lock()
+		c.f.busyUntil = c.task.at.Add(takes) // the runner is not told
+		c.f.mu.Unlock()
 		stats, finish, text = "null", "null", "w "
 	}
 	if c.f.statsNull {

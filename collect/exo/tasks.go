@@ -3,6 +3,7 @@ package exo
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -99,44 +100,70 @@ func (t task) is(e *engine, c collect.Call) bool {
 	return false
 }
 
-// How long is waited for what others run, before each batch, and how often is
-// looked.
+// How long is waited for what else runs, before each batch, and how often is
+// looked at most.
 const (
-	leftoverWait = 30 * time.Second
+	leftoverWait = 2 * time.Minute
 	leftoverPoll = 250 * time.Millisecond
 )
 
 // quiet waits until nothing else runs in the cluster, since that would be
-// measured too. It does not wait for ever, nor twice for the same request.
-// What still runs then is returned: none of it is ours.
+// measured too. It does not wait for ever, nor twice for the same thing. The
+// tasks that still run then are returned: none of them is ours.
 func (e *engine) quiet(ctx context.Context) map[string]task {
 	end := time.Now().Add(leftoverWait)
 	told := false
-	for {
-		left, err := e.target.running(ctx)
+	for pause := 20 * time.Millisecond; ; pause = min(2*pause, leftoverPoll) {
+		tasks, err := e.target.running(ctx)
 		if err != nil {
 			return nil // the measured request will say what is wrong
 		}
-		fresh := maps.Clone(left)
-		maps.DeleteFunc(fresh, func(id string, _ task) bool { return e.endured[id] })
-		if len(fresh) == 0 {
-			return left
-		}
-		if !told {
-			told = true
-			e.target.opts.notify("%d other requests run in the cluster; they are waited for, up to %v", len(fresh), leftoverWait)
+		runners := e.working(ctx)
+		left := slices.Concat(slices.Collect(maps.Keys(tasks)), runners)
+		left = slices.DeleteFunc(left, func(id string) bool { return e.endured[id] })
+		if len(left) == 0 || ctx.Err() != nil {
+			return tasks
 		}
 		if time.Now().After(end) {
-			e.target.opts.notify("%d other requests still run in the cluster after %v: what is measured now is measured beside them", len(fresh), leftoverWait)
-			for id := range fresh {
+			e.target.opts.notify("%s after %v: what is measured now is measured beside that", busyWith(tasks, runners), leftoverWait)
+			for _, id := range left {
 				e.endured[id] = true
 			}
-			return left
+			return tasks
 		}
-		if !sleep(ctx, leftoverPoll) {
-			return left
+		if !told && pause == leftoverPoll {
+			told = true
+			e.target.opts.notify("%s: it is waited for, up to %v", busyWith(tasks, runners), leftoverWait)
+		}
+		sleep(ctx, pause)
+	}
+}
+
+// working are the instance's runners that run something. exo takes a request
+// that was cancelled off its list at once, but its runner may go on with it to
+// its end; then only its state tells.
+func (e *engine) working(ctx context.Context) []string {
+	var out []string
+	for _, id := range e.target.placement.order {
+		var raw json.RawMessage
+		if _, err := e.target.get(ctx, "/state/runners/"+id, &raw); err == nil && only(raw).key == "RunnerRunning" {
+			out = append(out, id)
+		} else {
+			delete(e.endured, id)
 		}
 	}
+	return out
+}
+
+// busyWith says what the cluster does.
+func busyWith(tasks map[string]task, runners []string) string {
+	switch {
+	case len(tasks) == 0 && len(runners) > 0:
+		return "the instance still works on a request that was given up"
+	case len(tasks) == 1:
+		return "another request runs in the cluster"
+	}
+	return fmt.Sprintf("%d other requests run in the cluster", len(tasks))
 }
 
 // How long a request may take to be seen among the tasks, so that it can be

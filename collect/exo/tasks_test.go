@@ -28,7 +28,7 @@ func TestLeftovers(t *testing.T) {
 	}{
 		{"ends", "Running", 12 * time.Second, 14 * time.Second, true, false},
 		{"waits in the queue", "Pending", 12 * time.Second, 14 * time.Second, true, false},
-		{"never ends", "Running", time.Hour, 35 * time.Second, true, true},
+		{"never ends", "Running", time.Hour, 125 * time.Second, true, true},
 		{"cancelled", "Cancelled", time.Hour, 5 * time.Second, false, false},
 		{"complete", "Complete", time.Hour, 5 * time.Second, false, false},
 	} {
@@ -45,7 +45,7 @@ func TestLeftovers(t *testing.T) {
 			if gap := time.Duration(got.batches[1].StartNS - got.batches[0].EndNS); gap > 2*time.Second {
 				t.Errorf("%s: the second batch came %v after the first", c.name, gap)
 			}
-			if got.heard("they are waited for") != c.waited || got.heard("measured beside them") != c.endured {
+			if got.heard("waited for, up to 2m0s") != c.waited || got.heard("measured beside that") != c.endured {
 				t.Errorf("%s: told %q", c.name, got.told)
 			}
 			if len(f.cancelled) > 0 {
@@ -53,6 +53,28 @@ func TestLeftovers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestGivenUp: a runner goes on with what was cancelled, though no list of
+// tasks says so; the next batch waits for that.
+func TestGivenUp(t *testing.T) {
+	bubble(t, oneNode, func(t *testing.T, f *fake) {
+		got := f.measure(t.Context(), Options{}, collect.Spec{TG: []int64{400}, Streaming: collect.StreamNone, Timeout: 2 * time.Second, Repeat: 2})
+		if len(got.batches) != 2 || len(f.cancelled) != 2 {
+			t.Fatalf("%v, %d batches, cancelled %q", got.errs, len(got.batches), f.cancelled)
+		}
+		for _, q := range got.requests() {
+			if q.Failure == nil || q.Failure.Kind != collect.ErrTimeout {
+				t.Errorf("%v", q.Failure)
+			}
+		}
+		if gap := time.Duration(got.batches[1].StartNS - got.batches[0].StartNS); gap < 20*time.Second || gap > 21*time.Second {
+			t.Errorf("the second batch began %v after the first, whose request took 20 s", gap)
+		}
+		if !got.heard("still works on a request that was given up") {
+			t.Errorf("told %q", got.told)
+		}
+	})
 }
 
 // opened is an engine on the fake's only placement.
