@@ -29,8 +29,8 @@
 // generation_tps, and the prompt less one token over the time to the first
 // token, a discarded decode step included, as prompt_tps. The sequential
 // engine (exo --no-batch) states n / span, counts one prompt token more, and
-// never admits a hit of its prefix cache; its targets are named
-// "exo-sequential". The peak memory is a high-water mark of the runner's
+// never admits a hit of its prefix cache; it works on one request at a time.
+// Its targets are named "exo-sequential". The peak memory is a high-water mark of the runner's
 // process, not of the request, and 7.4 % too high. exo bills the power of all
 // nodes that it knows, whether they serve the request or not.
 package exo

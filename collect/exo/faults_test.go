@@ -181,7 +181,7 @@ func TestSequential(t *testing.T) {
 			f.sequential = true
 			got := f.measure(t.Context(), Options{}, collect.Spec{Streaming: streaming})
 			r := got.requests()[0].Report
-			if got.targets[0].Engine != "exo-sequential" || r.GenerationRule != collect.RateTokens || *r.PromptTokens != 64 || !strings.Contains(r.JSON, `"prompt_tokens":65`) {
+			if got.targets[0].Engine != "exo-sequential" || *got.targets[0].MaxStreams != 1 || r.GenerationRule != collect.RateTokens || *r.PromptTokens != 64 || !strings.Contains(r.JSON, `"prompt_tokens":65`) {
 				t.Errorf("engine %s, %+v", got.targets[0].Engine, r)
 			}
 		})

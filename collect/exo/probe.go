@@ -37,7 +37,7 @@ func (e *engine) probe(ctx context.Context) error {
 		}
 		if r.GenerationRule == collect.RateTokens {
 			e.sequential = true
-			e.target.info.Engine = sequentialEngine
+			e.target.info.Engine, e.target.info.MaxStreams = sequentialEngine, new(admittedSequential)
 		}
 		if effective != nil {
 			e.target.info.Sampling = e.target.sampling(effective)

@@ -32,10 +32,13 @@ type Target struct {
 
 var _ collect.Target = (*Target)(nil)
 
-// admitted is how many requests exo works on at a time; more wait in its
-// queue. It is EXO_MAX_CONCURRENT_REQUESTS where that is not set; the wire
-// does not tell.
-const admitted = 8
+// How many requests exo's engines work on at a time; more wait in the queue.
+// The batch engine's is EXO_MAX_CONCURRENT_REQUESTS where that is not set; the
+// wire does not tell.
+const (
+	admittedBatch      int64 = 8
+	admittedSequential int64 = 1
+)
 
 // How exo's two engines are called. Their figures are defined differently.
 const (
@@ -54,8 +57,7 @@ func (t *Target) Describe(ctx context.Context) (collect.TargetInfo, error) {
 			ModelID: t.model.ID, ServedModel: t.model.ID, ModelFormat: "mlx", Quantization: t.model.Quantization,
 			Sharding: t.placement.sharding, InstanceMeta: t.placement.meta, InstanceID: t.placement.id,
 		}
-		in.MaxStreams = new(int64)
-		*in.MaxStreams = admitted
+		in.MaxStreams = new(admittedBatch)
 		in.Sampling = t.sampling(nil)
 	}
 	if err := t.look(ctx); err != nil {
