@@ -102,7 +102,7 @@ func rowsOf(found ...find.Found) []engineRow {
 	for _, f := range found {
 		rows = append(rows, engineRow{
 			URL: f.URL, Engine: f.Engine, Driver: f.Driver, Version: f.Version, Models: f.Models, Loaded: f.Loaded,
-			Usage: f.Usage, Cached: f.Cached, Timings: f.Timings, EOSBan: f.EOSBan, EOSBy: f.EOSBy, Counted: f.EOSCnt,
+			Usage: f.Usage, Cached: f.Cached, Timings: f.Timings, EOSBan: f.EOSBan, EOSBy: f.EOSBy, Counted: f.EOSCounted,
 			Cold: f.Cold, Seed: f.Seed, Streams: f.Streams,
 		})
 	}
@@ -132,7 +132,10 @@ func (a *app) showEngines(cmd *cli.Command, rows []engineRow) error {
 	if cmd.Bool("json") {
 		return a.printJSON(rows)
 	}
-	for _, r := range rows {
+	for i, r := range rows {
+		if i > 0 {
+			fmt.Fprintln(a.out)
+		}
 		where := r.URL
 		if where == "" {
 			where = "in process: --engine reference"

@@ -95,6 +95,6 @@ func (c cluster) as(plain openai.Found) openai.Found {
 	return openai.Found{
 		URL: c.url, Engine: engineExo, Models: c.models, Loaded: c.loaded,
 		Usage: &yes, Cached: &yes, Timings: &yes, EOSBan: &yes, EOSBy: "bench endpoint", Cold: "use_prefix_cache=false",
-		Streams: plain.Streams, Server: plain.Server,
+		Streams: plain.Streams,
 	}
 }

@@ -106,6 +106,5 @@ func asOllama(f ollama.Found, plain openai.Found) openai.Found {
 	return openai.Found{
 		URL: f.URL, Engine: engineOllama, Version: f.Version, Models: f.Models, Loaded: loaded,
 		Usage: &yes, Timings: &yes, EOSBan: &no, Cold: "nonce", Seed: plain.Seed,
-		Server: plain.Server,
 	}
 }

@@ -6,7 +6,7 @@
 //  1. [Driver.Targets] parses the base URL and finds the models (driver.go,
 //     address.go, models.go).
 //  2. Describe asks the server who it is with GET requests only; what is known
-//     of an engine stands in one table (target.go, dialect.go).
+//     of an engine stands in one table (target.go, recognise.go, dialect.go).
 //  3. Open asks for one token, to learn which optional fields the server takes
 //     and where it redirects to (probe.go).
 //  4. Engine.Open encodes the whole request and dials (engine.go, body.go,

@@ -16,22 +16,21 @@ const findTimeout = 800 * time.Millisecond
 // Found is what answers at a URL, and what is known of such an engine. The
 // pointers are nil where nothing is known without asking for tokens.
 type Found struct {
-	URL     string   // the base, without user and query
-	Engine  string   // "openai" where the server does not tell
-	Version string   // empty where no GET tells it
-	Models  []string // a path reduced to its base name
-	Loaded  []string // those in memory; nil where the server does not tell
-	Usage   *bool    // token counts in streams
-	Cached  *bool    // cached tokens among them
-	Timings *bool    // durations or rates of its own
-	EOSBan  *bool    // can be kept from ending before the wanted length
-	EOSBy   string   // by which fields; a logit bias needs the model's end tokens
-	EOSCnt  *bool    // counts the end token as a generated one
-	Cold    string   // how its prefix cache is kept out: a field, or "nonce"
-	Seed    *bool    // two requests with one seed give equal texts
-	Streams *int64   // requests that it runs at once
-	Server  string   // its header of that name
-	Err     error    // nothing answers, or it is no such server
+	URL        string   // the base, without user and query
+	Engine     string   // "openai" where the server does not tell
+	Version    string   // empty where no GET tells it
+	Models     []string // a path reduced to its base name
+	Loaded     []string // those in memory; nil where the server does not tell
+	Usage      *bool    // token counts in streams
+	Cached     *bool    // cached tokens among them
+	Timings    *bool    // durations or rates of its own
+	EOSBan     *bool    // can be kept from ending before the wanted length
+	EOSBy      string   // by which fields; a logit bias needs the model's end tokens
+	EOSCounted *bool    // counts the end token as a generated one
+	Cold       string   // how its prefix cache is kept out: a field, or "nonce"
+	Seed       *bool    // two requests with one seed give equal texts
+	Streams    *int64   // requests that it runs at once
+	Err        error    // nothing answers, or it is no such server
 }
 
 // Find looks at all URLs at once, with GET requests only, and answers in
@@ -64,8 +63,8 @@ func look(ctx context.Context, o Options) Found {
 	d := f.recognise(ctx)
 	out := Found{
 		URL: srv.Endpoint(), Engine: d.engine, Version: f.version(ctx, d), Models: f.list.names(), Loaded: f.loaded(ctx, d),
-		Usage: d.usage, Cached: d.cached, Timings: d.timings, EOSCnt: d.eos, Seed: d.seed,
-		Cold: coldNonce, Streams: f.streams(ctx, d), Server: f.list.header.Get("Server"),
+		Usage: d.usage, Cached: d.cached, Timings: d.timings, EOSCounted: d.eos, Seed: d.seed,
+		Cold: coldNonce, Streams: f.streams(ctx, d),
 	}
 	if d.engine == unknownEngine && len(f.list.models) == 0 {
 		out.Err = errNotOne(out.URL)
