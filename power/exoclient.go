@@ -26,14 +26,15 @@ func (s Series) ExoClient(from, to int64) Window {
 	if w.Samples == 1 {
 		joules = last.Value * seconds(to-from)
 	}
-	if math.IsNaN(joules) || math.IsInf(joules, 0) {
+	mean := joules / seconds(to-from)
+	if !finite(joules) || from < to && !finite(mean) {
 		w.Reason = ReasonNoReading
 		return w
 	}
-	w.EnergyJ = &joules
-	if to > from {
-		mean := joules / seconds(to-from)
+	if w.EnergyJ = &joules; from < to {
 		w.MeanW = &mean
 	}
 	return w
 }
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -1,9 +1,9 @@
 package power
 
 // jitter is the share of an average's length by which stamps of averages that
-// follow one another may miss each other: they are often counted back from
-// when the reading arrived.
-const jitter = 20 // a twentieth
+// follow one another may miss each other, a twentieth: they are often counted
+// back from when the reading arrived. Within that they are taken to adjoin.
+const jitter = 20
 
 // addAverages makes slopes of averages that follow one another. One that
 // overlaps with what is there is left out: its own part of the energy can't be
@@ -20,12 +20,8 @@ func (c *Curve) addAverages(rs []reading) {
 			continue
 		} else if gap > c.opts.hole() {
 			c.point(r.start, 0, c.holeAfter(rs[i-1])|opening)
-		} else if gap > 0 {
-			f := opening
-			if gap > slack {
-				f |= bridged
-			}
-			c.point(r.start, (before+r.value)/2*seconds(gap), f)
+		} else if gap > slack {
+			c.point(r.start, (before+r.value)/2*seconds(gap), bridged|opening)
 		}
 		c.point(r.end, r.value*seconds(r.end-c.t[len(c.t)-1]), 0)
 		before = r.value
