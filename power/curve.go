@@ -11,7 +11,7 @@ import (
 // reading: points that never fall, and what is known of the time between one
 // and the next. A Curve does not change and may be used by several goroutines.
 //
-// It takes 25 bytes a point; a window costs a binary search and a look at each
+// It takes at most 25 bytes a point; a window costs a binary search and a look at each
 // point in it.
 type Curve struct {
 	kind         Kind
