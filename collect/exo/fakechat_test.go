@@ -70,7 +70,8 @@ func (f *fake) chat(w http.ResponseWriter, r *http.Request, body []byte) {
 func (c *completion) start(instance string) {
 	c.f.mu.Lock()
 	defer c.f.mu.Unlock()
-	c.id = fmt.Sprintf("cmd-%d", len(c.f.asked))
+	c.f.ids++
+	c.id = fmt.Sprintf("cmd-%d", c.f.ids)
 	params := map[string]any{"model": c.req.Model, "max_output_tokens": c.req.MaxTokens, "bench": c.bench, "instance": instance,
 		"temperature": 0.6, "top_p": 0.95, "min_p": nil}
 	if c.req.Temp != nil {
