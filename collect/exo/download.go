@@ -18,7 +18,10 @@ const (
 	// A failure that was there before the command may still be in the state
 	// for a moment after it.
 	staleFailure = 5 * time.Second
-	gibibyte     = 1 << 30
+	// How long a node may say nothing at all of a download that was started:
+	// exo --no-downloads never does, and may have the model all the same.
+	mutedNode = 60 * time.Second
+	gibibyte  = 1 << 30
 )
 
 // load is one model on one node's disk, or on its way there.
@@ -107,10 +110,11 @@ func (t *Target) download(ctx context.Context) error {
 			return fmt.Errorf("the download of %s to %s can't be started: %w", t.model.ID, t.name(node), err)
 		}
 	}
-	if err := t.downloaded(ctx); err != nil {
+	complete, err := t.downloaded(ctx)
+	if err != nil {
 		return err
 	}
-	if fresh {
+	if fresh && complete {
 		s := time.Since(begun).Seconds()
 		t.info.DownloadS = &s
 	}
@@ -208,37 +212,63 @@ func (t *Target) clear(ctx context.Context, node string, loads []load, need, fre
 	return nil
 }
 
-// downloaded waits until all nodes have the model. It gives up when nothing
-// has moved for as long as a first token may take.
-func (t *Target) downloaded(ctx context.Context) error {
-	begun := time.Now()
-	moved, before := begun, map[string]string{}
+// fetching is the wait for a download.
+type fetching struct {
+	t      *Target
+	begun  time.Time
+	moved  time.Time         // when a node last came on
+	before map[string]string // what nodes said last
+	silent map[string]bool   // nodes that say nothing
+}
+
+// downloaded waits until all nodes have the model; complete, where they say so.
+// It gives up when nothing has moved for as long as a first token may take.
+func (t *Target) downloaded(ctx context.Context) (complete bool, err error) {
+	now := time.Now()
+	w := &fetching{t, now, now, map[string]string{}, map[string]bool{}}
 	for {
 		done := true
 		for _, node := range t.placement.nodes {
-			loads, err := t.loads(ctx, node)
-			if err != nil && ctx.Err() != nil {
-				return ctx.Err()
+			there, err := w.node(ctx, node)
+			if err != nil {
+				return false, err
 			}
-			l := of(loads, t.model.ID) // without an answer: not yet
-			if l.state == "DownloadFailed" && time.Since(begun) > staleFailure {
-				return fmt.Errorf("the download of %s to %s failed: %s", t.model.ID, t.name(node), cmp.Or(l.message, "exo gives no reason"))
-			}
-			done = done && l.state == "DownloadCompleted"
-			if now := fmt.Sprint(l.state, l.progress.Downloaded.N); before[node] != now {
-				before[node], moved = now, time.Now()
-				t.tell(node, l)
-			}
+			done = done && there
 		}
 		switch {
 		case done:
-			return nil
-		case t.limits.First > 0 && time.Since(moved) > t.limits.First:
-			return collect.Failf(collect.ErrStall, "the download of %s has not come on for %v", t.model.ID, t.limits.First)
+			return len(w.silent) == 0, nil
+		case t.limits.First > 0 && time.Since(w.moved) > t.limits.First:
+			return false, collect.Failf(collect.ErrStall, "the download of %s has not come on for %v", t.model.ID, t.limits.First)
 		case !sleep(ctx, downloadPoll):
-			return ctx.Err()
+			return false, ctx.Err()
 		}
 	}
+}
+
+// node asks one. That exo does not answer is no error yet.
+func (w *fetching) node(ctx context.Context, node string) (there bool, err error) {
+	t := w.t
+	loads, err := t.loads(ctx, node)
+	if err != nil {
+		return false, ctx.Err()
+	}
+	l := of(loads, t.model.ID)
+	if now := fmt.Sprint(l.state, l.progress.Downloaded.N); w.before[node] != now {
+		w.before[node], w.moved = now, time.Now()
+		t.tell(node, l)
+	}
+	waited := time.Since(w.begun)
+	switch {
+	case l.state == "DownloadCompleted", w.silent[node]:
+		return true, nil
+	case l.state == "DownloadFailed" && waited > staleFailure:
+		return false, fmt.Errorf("the download of %s to %s failed: %s", t.model.ID, t.name(node), cmp.Or(l.message, "exo gives no reason"))
+	case l.state == "" && waited > mutedNode:
+		w.silent[node] = true
+		t.opts.notify("%s says nothing of a download of %s; it is taken to have it", t.name(node), t.model.ID)
+	}
+	return false, nil
 }
 
 // tell notifies of a download that goes on.

@@ -35,6 +35,7 @@ func TestDownload(t *testing.T) {
 			f.diskAfter = 5 * time.Second
 		}, Options{}, 0, "no room", "", nil},
 		{"disk is never told", func(f *fake) { f.downloadTime = time.Second }, Options{}, 1, "", "does not tell of the disk of studio", nil},
+		{"nothing is told of it", func(f *fake) { f.downloadTime = time.Hour; f.downloadMute = true }, Options{}, 0, "", "says nothing of a download", nil},
 		{"fails", func(f *fake) { f.downloadTime = time.Minute; f.downloadFails = true }, Options{}, 0, "to studio failed: hub says no", "", nil},
 		{"size unknown", func(f *fake) { f.unsized = true; f.downloadTime = time.Hour }, Options{}, 0, "", "does not say how large", nil},
 		{"stalls", func(f *fake) { f.downloadTime = time.Hour; f.downloadStuck = true }, Options{}, 0, "has not come on for 30m0s", "", nil},

@@ -35,7 +35,7 @@ type fake struct {
 	refusePost                                   string // an instance is refused with this
 	sequential, dropInput, noTasks, ownTasksLate bool
 	downloadTime                                 time.Duration // 0: all is there
-	downloadFails, downloadStuck                 bool
+	downloadFails, downloadStuck, downloadMute   bool
 	diskFree                                     map[string]float64
 	diskAfter                                    time.Duration // when the disks are told
 	unsized, unlisted                            bool

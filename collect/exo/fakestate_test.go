@@ -138,6 +138,7 @@ func (f *fake) downloads() map[string]any {
 		switch {
 		case f.downloadTime == 0 || !f.started.IsZero() && since >= f.downloadTime && !f.downloadFails:
 			all = append(all, complete(fakeModel, 1.9e9, false))
+		case f.downloadMute:
 		case f.started.IsZero():
 			all = append(all, map[string]any{"DownloadPending": map[string]any{"shardMetadata": shard(fakeModel)}})
 		case f.downloadFails && since > 2*time.Second:

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"tokwatt/collect"
 	"tokwatt/collect/wire"
@@ -147,7 +148,7 @@ func (w *waiting) runner(ctx context.Context, id string) (ready bool, err error)
 
 // describe is a runner's state in a few words.
 func describe(state member) string {
-	name := strings.ToLower(strings.TrimPrefix(state.key, "Runner"))
+	name := words(strings.TrimPrefix(state.key, "Runner"))
 	var load struct {
 		Loaded *int `json:"layersLoaded"`
 		Total  *int `json:"totalLayers"`
@@ -156,6 +157,18 @@ func describe(state member) string {
 		return fmt.Sprintf("%s %d/%d layers", name, *load.Loaded, *load.Total)
 	}
 	return name
+}
+
+// words are those of a name in camel case: "warming up".
+func words(name string) string {
+	var b strings.Builder
+	for i, r := range name {
+		if i > 0 && unicode.IsUpper(r) {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
 }
 
 // failed is why a runner failed.

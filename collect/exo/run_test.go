@@ -114,6 +114,9 @@ func TestWholeRun(t *testing.T) {
 			t.Errorf("posted %s\nwant   %s", body, want)
 		}
 		checkInfo(t, got.targets[0])
+		if !got.heard("studio (2) warming up") {
+			t.Errorf("told %q", got.told)
+		}
 		if n := len(f.bodies["GET /state/topology"]); n != 1 {
 			t.Errorf("%d snapshots of the cluster", n)
 		}
