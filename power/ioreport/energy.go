@@ -9,9 +9,6 @@ import (
 
 // How counters behave that drivers publish when they like.
 const (
-	// tail: a driver that publishes in batches often has a second, small
-	// publication 9 to 29 ms after the first, which belongs to the same batch.
-	tail = 50 * time.Millisecond
 	// silence after which a channel counts as frozen. Batches come every 2.1 s.
 	silence = 10 * time.Second
 	// standstill: the CPU on which this runs uses millijoules in a tenth of it.
@@ -187,11 +184,13 @@ func (r *rail) take(s *snapshot, out []point) []point {
 	for _, m := range r.members {
 		rebased = max(rebased, m.take(s.readings[m.index], s))
 	}
-	for _, tick := range [...]uint64{rebased, r.known()} {
-		if p, ok := r.sum(tick); ok && r.worth(p, s) {
-			r.sent = p
-			out = append(out, p)
-		}
+	if p, ok := r.sum(rebased); ok {
+		r.sent = p
+		out = append(out, p)
+	}
+	if p, ok := r.sum(r.known()); ok && r.worth(p, s) {
+		r.sent = p
+		out = append(out, p)
 	}
 	for _, m := range r.members {
 		m.forget(r.sent.tick)
@@ -230,18 +229,15 @@ func (r *rail) sum(tick uint64) (point, bool) {
 	return p, true
 }
 
-// worth reports whether a point is to be given out: neither the tail of a
-// batch, nor that of a counter that should have moved or is frozen. What a
-// reading itself has brought about has no tail, so readings may be as close as
-// one likes.
+// worth reports whether a point is to be given out: not one of a counter that
+// is frozen, nor of one that should have moved. A driver's batch may come in
+// two parts, 9 to 29 ms apart, of which the second completes the first; both are
+// given out, since the curve over them can tell which is which.
 func (r *rail) worth(p point, s *snapshot) bool {
 	if s.ticks.between(p.tick, s.ended) > silence {
 		return false
 	}
-	if r.neverStill && (p.joules == 0 || p.joules == r.sent.joules) {
-		return false
-	}
-	return p.tick >= s.began || r.sent.tick == 0 || s.ticks.between(r.sent.tick, p.tick) >= tail
+	return !r.neverStill || p.joules != 0 && p.joules != r.sent.joules
 }
 
 // state says why the rail can't be read at the moment of s, nil where it can.

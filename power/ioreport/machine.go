@@ -21,7 +21,7 @@ type machine struct {
 
 	noReports, noSMC, noPressure error
 
-	close func()
+	closers []func()
 }
 
 // reporter reads IOReport's channels.

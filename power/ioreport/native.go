@@ -15,38 +15,43 @@ func openNative(l libraries) (*machine, error) {
 		return nil, err
 	}
 	m := &machine{virtual: isVirtual(l), ticks: c.base}
-	var closers []func()
-	m.close = func() {
-		for _, f := range closers {
-			f()
-		}
-	}
 	if r, err := newReports(l, cf, c); err != nil {
 		m.noReports = err
 	} else {
-		m.reports, closers = r, append(closers, r.close)
+		m.reports = r
+		m.onClose(r.close)
 	}
 	if p, err := newPressure(l); err != nil {
 		m.noPressure = err
 	} else {
-		m.pressure, closers = p.read, append(closers, p.close)
+		m.pressure = p.read
+		m.onClose(p.close)
 	}
 	if h, err := newHID(l, cf); err == nil {
-		m.hid, closers = h, append(closers, h.close)
+		m.hid = h
+		m.onClose(h.close)
 	}
+	m.openRegistry(l, cf)
+	return m, nil
+}
+
+// openRegistry opens what is found in IOKit's registry.
+func (m *machine) openRegistry(l libraries, cf *coreFoundation) {
 	r, err := newRegistry(l, cf)
 	if err != nil {
 		m.noSMC = err
-		return m, nil
+		return
 	}
 	if props := r.powerManager(); props != 0 {
 		m.property = func(name string) []byte { return r.property(props, name) }
-		closers = append(closers, func() { cf.drop(props) })
+		m.onClose(func() { cf.drop(props) })
 	}
 	if s, err := newSMC(l, r); err != nil {
 		m.noSMC = err
 	} else {
-		m.smc, closers = s, append(closers, s.close)
+		m.smc = s
+		m.onClose(s.close)
 	}
-	return m, nil
 }
+
+func (m *machine) onClose(f func()) { m.closers = append(m.closers, f) }

@@ -104,8 +104,10 @@ func (s *Source) Read(ctx context.Context) ([]power.Sample, error) {
 func (s *Source) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.m != nil && s.m.close != nil {
-		s.m.close()
+	if s.m != nil {
+		for _, f := range s.m.closers {
+			f()
+		}
 	}
 	s.m, s.opened, s.failed = nil, true, errors.New("the sensors are closed")
 	return nil

@@ -1,6 +1,7 @@
 package ioreport
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -16,6 +17,9 @@ const tempEvery = time.Second
 // The range of temperatures that a chip at work can have, celsius. Sensors
 // that aren't there say 0, and an Ultra's say 5.
 const coldest, hottest = 10, 150
+
+// mostPressure is the highest level of thermal pressure: sleeping.
+const mostPressure = 4
 
 // heat reads temperatures: from the SMC, and where it has none of the CPU, as
 // with M1 and older systems, from HID.
@@ -145,6 +149,9 @@ func gauges(m *machine) []*gauge {
 	if m.pressure != nil {
 		pressure.read = func() (float64, error) {
 			level, err := m.pressure()
+			if err == nil && level > mostPressure {
+				err = noReading(fmt.Sprintf("the system's thermal pressure is %d, which we don't know", level))
+			}
 			return float64(level), err
 		}
 	}
