@@ -30,7 +30,11 @@ func (t *targetRun) batch(ctx context.Context, p point, repeat int64, warmup boo
 		}
 	})
 	collectGarbage()
-	release(t.clock, b, streams)
+	mark := t.marker()
+	if mark != nil && len(streams) == 1 && streams[0] != nil {
+		streams[0].first = mark
+	}
+	release(t.clock, b, streams, mark)
 	b.note(before, t.heat())
 	for _, s := range streams {
 		if s != nil {
@@ -66,6 +70,7 @@ type inFlight struct {
 	watch  *watch
 	req    *Request
 	said   *spoken // nil where nobody could count it
+	first  func()  // called at the first output; may be nil
 }
 
 // dial opens the stream of one request; nil when it failed, which is then in
@@ -80,8 +85,22 @@ func (t *targetRun) dial(w *watch, call Call, req *Request) *inFlight {
 	return &inFlight{stream: stream, watch: w, req: req}
 }
 
-// release lets all streams go at once and waits for the last.
-func release(clock *Clock, b *Batch, streams []*inFlight) {
+// marker has sensors read at once, where some can be; else it is nil. It
+// returns at once and is cheap enough for the path of an arrival that has its
+// stamp.
+func (t *targetRun) marker() func() {
+	if !t.sensors.marks() && !t.own.marks() {
+		return nil
+	}
+	return func() {
+		t.sensors.mark()
+		t.own.mark()
+	}
+}
+
+// release lets all streams go at once and waits for the last. Behind the
+// release, and when the last has ended, it calls mark, unless that is nil.
+func release(clock *Clock, b *Batch, streams []*inFlight, mark func()) {
 	var ready, done sync.WaitGroup
 	gate := make(chan struct{})
 	for _, s := range streams {
@@ -99,7 +118,12 @@ func release(clock *Clock, b *Batch, streams []*inFlight) {
 	load := startLoad()
 	b.StartNS = clock.Now()
 	close(gate)
+	if mark == nil {
+		mark = func() {}
+	}
+	mark()
 	done.Wait()
+	mark()
 	load.stop(b)
 	b.EndNS = lastEnd(clock, streams)
 	for i, s := range streams {

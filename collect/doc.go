@@ -15,12 +15,15 @@
 //  5. For each batch (measure.go) it opens N streams, releases them by one
 //     barrier, and records each (batch.go, recorder.go). While nothing is
 //     timed, texts are recounted (recount.go), the host is asked for its heat
-//     (heat.go), and what sensors read meanwhile is handed out (sensors.go).
+//     (heat.go), and what sensors read meanwhile is handed out (sensors.go);
+//     they are read beside all that (sampler.go) and kept packed
+//     (readings.go). Before a target's first batch it is quiet (idle.go).
 //  6. A [LineReader] stamps every arrival on the segment's one [Clock]
 //     (clock.go, lines.go), over a connection with the kernel's own stamp
 //     where there is one (stamp.go); a [Stream] turns lines into an [Arrival].
 //  7. Records come out in order: [Session], [Segment], then for each target
-//     [TargetInfo], its [Case]s, [Batch]es and [Samples], at last an [End] (types.go).
+//     [TargetInfo], its [Case]s, [Sensors], an [Idle], [Batch]es and
+//     [Samples], at last an [End] (types.go).
 //
 // A record holds raw facts only. Rates, flags that follow from other columns
 // and all statistics are derived by package analyze, so that a corrected

@@ -64,7 +64,8 @@ type Counter interface {
 // A Sensed is an Engine that has sensors of its own, as a cluster has them on
 // its nodes.
 type Sensed interface {
-	// Sources are read during the whole measurement of the target.
+	// Sources are read during the whole measurement of the target. What they
+	// start ends with the target's Close.
 	Sources() []power.Source
 }
 

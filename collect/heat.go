@@ -9,13 +9,17 @@ type Heat struct {
 	Throttled     *bool    // slowed now, or at any time since it was last asked
 }
 
-// heat asks the host. It may cost some milliseconds, so it is never asked
+// heat asks the host and its thermal sensors. It may cost some milliseconds, so it is never asked
 // during a batch.
 func (s *run) heat() Heat {
-	if s.Heat == nil {
-		return Heat{}
+	var h Heat
+	if s.Heat != nil {
+		h = s.Heat()
 	}
-	return s.Heat()
+	if s.sensors.hot() {
+		h.Throttled = value(true)
+	}
+	return h
 }
 
 // note puts the worse of two readings, around a batch, into it.

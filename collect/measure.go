@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// measure runs the warm-up and all batches that are left, while the sensors of
-// the engine are read.
+// measure runs the warm-up and all batches that are left, while sensors are
+// read.
 func (t *targetRun) measure(ctx context.Context) error {
 	lost := func(s step) bool { return t.points[s.at].lost }
 	if ctx.Err() != nil || !slices.ContainsFunc(t.pending, func(s step) bool { return !lost(s) }) {
@@ -18,21 +18,26 @@ func (t *targetRun) measure(ctx context.Context) error {
 	if err := t.begin(); err != nil {
 		return err
 	}
-	sensors := t.sense(ctx)
-	defer sensors.stop()
-	t.heat() // whatever came before is not about this target
-	if err := t.warmUp(ctx, sensors); err != nil {
+	if e, ok := t.engine.(Sensed); ok {
+		t.own = t.sense(ctx, e.Sources())
+		defer t.own.stop()
+	}
+	if err := t.quiet(ctx); err != nil {
 		return err
 	}
-	err := t.batches(ctx, sensors, lost)
+	t.heat() // whatever came before is not about this target
+	if err := t.warmUp(ctx); err != nil {
+		return err
+	}
+	err := t.batches(ctx, lost)
 	if err != nil && !errors.Is(err, errDead) {
 		return err
 	}
-	sensors.stop()
-	return cmp.Or(t.flush(sensors), err)
+	t.own.stop()
+	return cmp.Or(t.flush(t.sensors, t.own), err)
 }
 
-func (t *targetRun) warmUp(ctx context.Context, sensors *sampler) error {
+func (t *targetRun) warmUp(ctx context.Context) error {
 	if t.warmup == nil || t.warmup.lost {
 		return nil
 	}
@@ -42,7 +47,7 @@ func (t *targetRun) warmUp(ctx context.Context, sensors *sampler) error {
 		}
 		t.notify(Progress{Phase: PhaseWarmup, Target: t.info, Case: t.warmup.Case})
 		b := t.batch(ctx, *t.warmup, int64(i), true)
-		if err := t.hand(b, sensors); err != nil {
+		if err := t.hand(b); err != nil {
 			return err
 		}
 		if f := b.Requests[0].Failure; f != nil && ctx.Err() == nil {
@@ -55,7 +60,7 @@ func (t *targetRun) warmUp(ctx context.Context, sensors *sampler) error {
 // batches runs what is left of the schedule. There is a pause before each
 // batch, and another one between two groups; behind the last one nothing is
 // left to be kept apart.
-func (t *targetRun) batches(ctx context.Context, sensors *sampler, lost func(step) bool) error {
+func (t *targetRun) batches(ctx context.Context, lost func(step) bool) error {
 	last := -1
 	for _, s := range t.pending {
 		if lost(s) {
@@ -69,19 +74,19 @@ func (t *targetRun) batches(ctx context.Context, sensors *sampler, lost func(ste
 		if ctx.Err() != nil {
 			return nil
 		}
-		if err := t.step(ctx, s, sensors); err != nil {
+		if err := t.step(ctx, s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *targetRun) step(ctx context.Context, s step, sensors *sampler) error {
+func (t *targetRun) step(ctx context.Context, s step) error {
 	p := t.points[s.at]
 	t.notify(Progress{Phase: PhaseMeasure, Target: t.info, Case: p.Case})
 	b := t.batch(ctx, p, s.repeat, false)
 	t.done++
-	if err := t.hand(b, sensors); err != nil {
+	if err := t.hand(b); err != nil {
 		return err
 	}
 	connected, ok := false, false
@@ -100,12 +105,13 @@ func (t *targetRun) step(ctx context.Context, s step, sensors *sampler) error {
 }
 
 // hand yields a batch and what the sensors read until its end.
-func (t *targetRun) hand(b *Batch, sensors *sampler) error {
+func (t *targetRun) hand(b *Batch) error {
+	t.batchEnd = b.EndNS
 	if err := t.put(b); err != nil {
 		return err
 	}
 	t.tellHeat(b)
-	return t.flush(sensors)
+	return t.flush(t.sensors, t.own)
 }
 
 // pause is the user's pause, or the default: none in process.

@@ -102,6 +102,7 @@ func noLimit(d time.Duration) time.Duration {
 type recorder struct {
 	req     *Request
 	said    *spoken
+	first   func() // called at the first output; nil: was, or need not be
 	preview strings.Builder
 	runes   int
 }
@@ -112,7 +113,7 @@ func record(clock *Clock, s *inFlight) {
 	w, req := s.watch, s.req
 	defer s.stream.Close()
 	defer w.start()()
-	rec := recorder{req: req, said: s.said}
+	rec := recorder{req: req, said: s.said, first: s.first}
 	req.StartNS = clock.Now()
 	for a, err := range s.stream.Arrivals() {
 		if err != nil {
@@ -167,6 +168,10 @@ func (r *recorder) add(a Arrival) {
 		req.Chunks = append(req.Chunks, c)
 	}
 	if a.Kind.Output() {
+		if r.first != nil {
+			r.first()
+			r.first = nil
+		}
 		r.said.add(a.Text, a.Hidden > 0)
 	}
 	req.OutputChars += a.Hidden

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"time"
+
+	"tokwatt/power"
 )
 
 // Job is one matrix on the targets of one driver. A suite is several of them.
@@ -32,8 +34,12 @@ type Runner struct {
 
 	Prompts Prompts
 
-	// NoSensors leaves the sensors of engines alone; else they are read
-	// every SampleEvery, by default DefaultSampleEvery.
+	// Sources are this machine's own sensors. They are read from before the
+	// first target is made ready to after the last batch, and left open.
+	Sources []power.Source
+
+	// NoSensors leaves all sensors alone, those of engines too; else they are
+	// read every SampleEvery, by default as often as each gives cheaply.
 	NoSensors   bool
 	SampleEvery time.Duration
 
@@ -63,6 +69,7 @@ type Phase string
 const (
 	PhaseOpen     Phase = "open"     // a target is described and opened
 	PhaseSize     Phase = "size"     // prompts are made
+	PhaseIdle     Phase = "idle"     // a quiet window begins
 	PhaseWarmup   Phase = "warm-up"  // a discarded batch begins
 	PhaseMeasure  Phase = "measure"  // a batch begins
 	PhaseMeasured Phase = "measured" // a batch has ended
@@ -125,6 +132,8 @@ type run struct {
 	planned  int64
 	measured int64 // batches with a good request, past ones too
 	opened   bool
+	sensors  *sampler // of this machine; nil: none, or no target was ready yet
+	batchEnd int64    // of the newest batch, on the clock
 }
 
 // ids are the newest ones given out.
@@ -167,6 +176,7 @@ func (s *run) all(ctx context.Context) error {
 		return err
 	}
 	s.warnOfSpecs()
+	defer func() { s.sensors.stop() }()
 	for i, w := range todo {
 		if i > 0 {
 			sleep(ctx, orDefault(w.job.Spec.TargetPause, 0))
@@ -177,6 +187,9 @@ func (s *run) all(ctx context.Context) error {
 		if err := s.visit(ctx, w); err != nil {
 			return err
 		}
+	}
+	if err := s.settle(ctx); err != nil {
+		return err
 	}
 	return s.end(ctx)
 }

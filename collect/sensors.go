@@ -1,158 +1,211 @@
 package collect
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"math"
-	"slices"
-	"sync"
 	"time"
 
 	"tokwatt/power"
 )
 
-// DefaultSampleEvery is how often sensors are read unless the Runner says
-// otherwise.
-const DefaultSampleEvery = time.Second
-
-// Bounds of one reading, and of the last one, which is waited for.
+// How often a source is read unless the Runner says otherwise. One that can be
+// read on demand costs some milliseconds each time. Any other has its readings
+// already, and how often it makes them is its own matter.
 const (
-	readTimeout = 5 * time.Second
-	stopTimeout = 2 * time.Second
+	everyOnDemand = 250 * time.Millisecond
+	everyOther    = time.Second
+	everyAtMost   = 30 * time.Second
 )
 
-// maxSamples is how many readings one record holds: a batch may take hours.
-const maxSamples = 1 << 13
+// probeTimeout bounds how long sources may take to say what they can read.
+const probeTimeout = 15 * time.Second
 
-// sampler reads sources beside a measurement, each in a goroutine of its own,
-// so that one that hangs keeps no other from being read. Readings are kept
-// until take is called, between batches.
-type sampler struct {
-	clock  *Clock
-	every  time.Duration
-	cancel context.CancelFunc
-	quit   chan struct{} // closed: one more reading, so that the last batch is covered
-	ended  chan struct{} // closed when all sources have ended
-	once   sync.Once
+// mostMargin bounds how long readings must reach beyond a batch: two
+// publications of the slowest drivers of macOS are that far apart.
+const mostMargin = 2500 * time.Millisecond
 
-	mu     sync.Mutex
-	got    []Sample
-	faults []error         // that nobody was told of yet
-	faulty map[string]bool // sources that somebody was or will be told of
+// sensor is a source and what it says of itself.
+type sensor struct {
+	power.Source
+	channels []power.Channel
+	every    time.Duration
+	wake     chan struct{} // asks for a reading at once; nil: it can't be had
 }
 
-// sense starts to read the engine's sensors.
-func (t *targetRun) sense(ctx context.Context) *sampler {
-	var sources []power.Source
-	if e, ok := t.engine.(Sensed); ok && !t.NoSensors {
-		sources = e.Sources()
-	}
-	every := t.SampleEvery
-	if every <= 0 {
-		every = DefaultSampleEvery
-	}
-	return startSampler(ctx, t.clock, every, sources)
-}
-
-func startSampler(ctx context.Context, clock *Clock, every time.Duration, sources []power.Source) *sampler {
-	ctx, cancel := context.WithCancel(ctx)
-	s := &sampler{clock: clock, every: every, cancel: cancel, quit: make(chan struct{}), ended: make(chan struct{}), faulty: map[string]bool{}}
-	var all sync.WaitGroup
-	for _, source := range sources {
-		all.Go(func() { s.watch(ctx, source) })
-	}
-	go func() { all.Wait(); close(s.ended) }()
-	return s
-}
-
-// watch reads one source until stop.
-func (s *sampler) watch(ctx context.Context, source power.Source) {
-	tick := time.NewTicker(s.every)
-	defer tick.Stop()
-	for {
-		s.read(ctx, source)
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		case <-s.quit:
-			s.read(ctx, source)
-			return
-		}
-	}
-}
-
-func (s *sampler) read(ctx context.Context, source power.Source) {
-	limited, cancel := context.WithTimeout(ctx, readTimeout)
+// probe asks sources at once what they can read, every being how often they
+// are to be read, 0 for as often as each gives cheaply. Those that don't answer
+// in time are left out, and named.
+func probe(ctx context.Context, sources []power.Source, every time.Duration) (answered []sensor, mute []string) {
+	limited, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	readings, err := source.Read(limited)
-	now := s.clock.Now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err != nil && ctx.Err() == nil && !s.faulty[source.Name()] {
-		s.faulty[source.Name()] = true
-		s.faults = append(s.faults, fmt.Errorf("sensors of %s: %w", source.Name(), err))
+	answers := make([]chan []power.Channel, len(sources))
+	for i, s := range sources {
+		answers[i] = make(chan []power.Channel, 1)
+		go func() { answers[i] <- s.Probe(limited) }()
 	}
-	for _, r := range readings {
-		if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) || r.Value < 0 {
-			continue // no sensor of ours can mean it
+	for i, s := range sources {
+		channels, ok := answer(limited, answers[i])
+		if !ok {
+			mute = append(mute, s.Name())
+			continue
 		}
-		s.got = append(s.got, s.sample(source, r, now))
+		answered = append(answered, newSensor(s, channels, every))
+	}
+	return answered, mute
+}
+
+// answer waits for an answer until ctx ends. One that is there counts even then.
+func answer[T any](ctx context.Context, from <-chan T) (got T, ok bool) {
+	select {
+	case got = <-from:
+		return got, true
+	case <-ctx.Done():
+	}
+	select {
+	case got = <-from:
+		return got, true
+	default:
+		return got, false
 	}
 }
 
-// sample puts a reading on the segment's clock. One that does not say when it
-// was taken bears the time at which it was known, as all of one reading do.
-func (s *sampler) sample(source power.Source, r power.Sample, now int64) Sample {
-	out := Sample{Node: r.Node, Source: r.Source, Scope: string(r.Scope), Metric: string(r.Metric), Unit: r.Unit, EndNS: now, Value: r.Value}
-	if out.Source == "" {
-		out.Source = source.Name()
+func newSensor(s power.Source, channels []power.Channel, every time.Duration) sensor {
+	out := sensor{Source: s, channels: channels, every: every}
+	if s.OnDemand() {
+		out.wake = make(chan struct{}, 1)
 	}
-	if !r.End.IsZero() {
-		out.EndNS = int64(r.End.Sub(s.clock.origin))
-	}
-	if !r.Start.IsZero() {
-		start := int64(r.Start.Sub(s.clock.origin))
-		out.StartNS = &start
+	switch {
+	case every > 0:
+	case s.OnDemand():
+		out.every = everyOnDemand
+	default:
+		out.every = min(max(out.refresh(), everyOther), everyAtMost)
 	}
 	return out
 }
 
-// stop takes a last reading of each source and ends the sampler. It waits no
-// longer than stopTimeout; what comes later is not taken. It may be called
-// again.
-func (s *sampler) stop() {
-	s.once.Do(func() {
-		defer s.cancel()
-		close(s.quit)
-		late := time.NewTimer(stopTimeout)
-		defer late.Stop()
-		select {
-		case <-s.ended:
-		case <-late.C:
+// refresh is how often the fastest of the sensors that can be read is renewed;
+// 0: not known.
+func (s *sensor) refresh() time.Duration {
+	var least time.Duration
+	for _, c := range s.channels {
+		if c.Missing == "" && c.Refresh > 0 && (least == 0 || c.Refresh < least) {
+			least = c.Refresh
 		}
-	})
-}
-
-// take hands out what was read and went wrong since it was last called.
-func (s *sampler) take() (got []Sample, faults []error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	got, faults = s.got, s.faults
-	s.got, s.faults = nil, nil
-	return got, faults
-}
-
-// flush yields what the sensors read.
-func (t *targetRun) flush(s *sampler) error {
-	got, faults := s.take()
-	for _, err := range faults {
-		t.warn("%v; it is tried again, and what can't be read is missing", err)
 	}
-	for part := range slices.Chunk(got, maxSamples) {
-		if err := t.put(&Samples{Segment: t.segment, Samples: part}); err != nil {
+	return least
+}
+
+// hopeless reports whether nothing will be read, now or later.
+func (s *sensor) hopeless() bool {
+	for _, c := range s.channels {
+		if c.Missing == "" || c.Missing == power.ReasonNoReading || c.Missing == power.ReasonFrozen {
+			return false
+		}
+	}
+	return len(s.channels) > 0
+}
+
+// margin is how long its readings of power must have been taken before a
+// window begins, and be taken after it ends, to cover it; 0 where it has none.
+func (s *sensor) margin() time.Duration {
+	var margin time.Duration
+	for _, c := range s.channels {
+		if c.Missing != "" || c.Metric != power.MetricEnergy && c.Metric != power.MetricPower {
+			continue
+		}
+		margin = max(margin, s.every)
+		if s.wake == nil || c.Stamped {
+			margin = max(margin, c.Refresh)
+		}
+	}
+	return min(margin, mostMargin)
+}
+
+// record is what the session keeps of a sensor of a target, or with 0 of the
+// machine called node.
+func (s *sensor) record(segment, target int64, node string) *Sensors {
+	out := &Sensors{Segment: segment, TargetID: target, EveryNS: int64(s.every)}
+	for _, c := range s.channels {
+		out.Channels = append(out.Channels, Channel{
+			Node: cmp.Or(c.Node, node), Source: cmp.Or(c.Source, s.Name()), Scope: string(c.Scope), Metric: string(c.Metric), Unit: c.Unit,
+			RefreshNS: int64(c.Refresh), Range: c.Range, Stamped: c.Stamped, Devices: int64(c.Devices), Missing: string(c.Missing), Note: c.Note,
+		})
+	}
+	return out
+}
+
+// sense probes sources and begins to read them; without any, it does nothing.
+func (s *run) sense(ctx context.Context, sources []power.Source) *sampler {
+	if s.NoSensors || len(sources) == 0 {
+		return nil
+	}
+	sensors, mute := probe(ctx, sources, s.SampleEvery)
+	for _, name := range mute {
+		if ctx.Err() != nil {
+			break
+		}
+		s.warn("sensors of %s: no answer within %v, so they are not read", name, probeTimeout)
+	}
+	return startSampler(ctx, s.clock, s.node(), sensors)
+}
+
+// node is the name of this machine.
+func (s *run) node() string {
+	if s.Past != nil {
+		return s.Past.Session.Host.Name
+	}
+	return s.Session.Host.Name
+}
+
+// announce yields what the sensors of a target, or with 0 of this machine, can
+// read: a record for each source that has something to say.
+func (s *run) announce(sm *sampler, target int64) error {
+	if sm == nil || sm.announced {
+		return nil
+	}
+	sm.announced = true
+	for _, sensor := range sm.sensors {
+		if len(sensor.channels) == 0 {
+			continue
+		}
+		if err := s.put(sensor.record(s.segment, target, sm.node)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// flush yields what the sensors read.
+func (s *run) flush(samplers ...*sampler) error {
+	record := &Samples{Segment: s.segment}
+	for _, sm := range samplers {
+		got, faults := sm.take()
+		for _, err := range faults {
+			s.warn("%v; it is tried again, and what can't be read is missing", err)
+		}
+		for one := range got.all() {
+			record.Samples = append(record.Samples, one)
+			if len(record.Samples) < maxSamples {
+				continue
+			}
+			if err := s.put(record); err != nil {
+				return err
+			}
+			record = &Samples{Segment: s.segment}
+		}
+	}
+	if len(record.Samples) == 0 {
+		return nil
+	}
+	return s.put(record)
+}
+
+// maxSamples is how many readings one record holds: a batch may take hours.
+const maxSamples = 1 << 13
+
+// warn tells of something that concerns no target.
+func (s *run) warn(format string, args ...any) {
+	s.notify(Progress{Phase: PhaseWarning, Warning: fmt.Sprintf(format, args...)})
 }

@@ -15,15 +15,23 @@ import (
 
 // fakeSource reads one value; read overrides it.
 type fakeSource struct {
-	name  string
-	count atomic.Int64
-	read  func(ctx context.Context, n int) ([]power.Sample, error)
+	name     string
+	demand   bool
+	channels []power.Channel
+	probe    func() // may be nil
+	count    atomic.Int64
+	read     func(ctx context.Context, n int) ([]power.Sample, error)
 }
 
-func (s *fakeSource) Name() string                          { return s.name }
-func (s *fakeSource) Probe(context.Context) []power.Channel { return nil }
-func (s *fakeSource) OnDemand() bool                        { return false }
-func (s *fakeSource) Close() error                          { return nil }
+func (s *fakeSource) Name() string   { return s.name }
+func (s *fakeSource) OnDemand() bool { return s.demand }
+func (s *fakeSource) Close() error   { return nil }
+func (s *fakeSource) Probe(context.Context) []power.Channel {
+	if s.probe != nil {
+		s.probe()
+	}
+	return s.channels
+}
 func (s *fakeSource) Read(ctx context.Context) ([]power.Sample, error) {
 	return s.read(ctx, int(s.count.Add(1)))
 }

@@ -39,6 +39,7 @@ type Spec struct {
 	Pause       time.Duration // before each batch; default 1 s
 	GroupPause  time.Duration // after each group of batches; default 1 s
 	TargetPause time.Duration // before each target but the first; default none
+	NoIdle      bool          // no quiet window before a target's first request
 }
 
 // Text is a prompt that is sent verbatim.

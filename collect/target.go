@@ -21,6 +21,7 @@ type targetRun struct {
 	points   []point  // by the shape's place
 	warmup   *point   // nil: none can be sent
 	told     bool     // of heat
+	own      *sampler // of the engine's own sensors; nil: none
 }
 
 // point is a case ready to be measured.
@@ -50,6 +51,9 @@ func (s *run) visit(ctx context.Context, w work) error {
 	tr := &targetRun{run: s, work: w, spec: w.job.Spec, engine: engine, can: engine.Abilities()}
 	if err := tr.enter(); err != nil || len(tr.pending) == 0 {
 		return err
+	}
+	if s.sensors == nil {
+		s.sensors = s.sense(ctx, s.Sources)
 	}
 	if err := tr.prepare(ctx); err != nil {
 		return err

@@ -3,15 +3,15 @@ package collect
 import "time"
 
 // A Record is one thing a run has to say. The concrete types are *Session,
-// *Segment, *Sensors, *TargetInfo, *Case, *Idle, *Batch, *Samples and *End, in
+// *Segment, *TargetInfo, *Case, *Sensors, *Idle, *Batch, *Samples and *End, in
 // the order in which the first of each can appear.
 type Record interface{ record() }
 
 func (*Session) record()    {}
 func (*Segment) record()    {}
-func (*Sensors) record()    {}
 func (*TargetInfo) record() {}
 func (*Case) record()       {}
+func (*Sensors) record()    {}
 func (*Idle) record()       {}
 func (*Batch) record()      {}
 func (*Samples) record()    {}
@@ -57,11 +57,12 @@ type Segment struct {
 	PlannedBatches int64
 }
 
-// Sensors says what is read during a segment, and of what can't be read, why.
+// Sensors says what one source reads during a segment, and of what it can't
+// read, why.
 type Sensors struct {
 	Segment  int64
 	TargetID int64 // whose engine has them; 0: this machine
-	EveryNS  int64 // how often they are read
+	EveryNS  int64 // how often it is read
 	Channels []Channel
 }
 

@@ -55,7 +55,7 @@ func (f *fake) measure(ctx context.Context, o Options, spec collect.Spec) *ran {
 	if spec.TG == nil {
 		spec.TG = []int64{8}
 	}
-	spec.PP, spec.Warmup, spec.Repeat, spec.Pause = []int64{64}, &none, max(1, spec.Repeat), -1
+	spec.PP, spec.Warmup, spec.Repeat, spec.Pause, spec.NoIdle = []int64{64}, &none, max(1, spec.Repeat), -1, true
 	r := collect.Runner{Prompts: func(collect.TargetInfo, collect.Engine, bool) (collect.Prompter, string) { return casetest.Words{}, "" }}
 	for rec, err := range r.Run(ctx, collect.Job{Driver: f.serve(o), Spec: spec}) {
 		switch rec := rec.(type) {
