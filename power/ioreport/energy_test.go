@@ -20,7 +20,8 @@ func TestFaults(t *testing.T) {
 		unit    string
 		missing power.Reason // at the end; empty: it is there
 		atOnce  bool         // and known when it is first probed
-		watts   float64      // between the first and the last sample; 0: there are no two
+		watts   float64      // between the first and the last sample; 0: there are no samples
+		ours    bool         // timed by our readings, since the stamps are useless
 		note    string       // what the channel's note has
 	}{
 		{name: "works", cpu: counterModel{joules: five}, watts: 5},
@@ -29,10 +30,10 @@ func TestFaults(t *testing.T) {
 			return min(t, start+3*time.Second), t > start+3*time.Second
 		}}, missing: power.ReasonFrozen, watts: 5},
 		{name: "always 0 at new stamps", cpu: counterModel{joules: constant(0)}, missing: power.ReasonFrozen, atOnce: true, note: "stands still"},
-		{name: "stands still at new stamps", cpu: counterModel{joules: func(time.Duration) float64 { return 77 }}, missing: power.ReasonFrozen},
-		{name: "no stamps", cpu: counterModel{joules: five, distort: func(_ time.Duration, r reading) reading { r.stamp = 0; return r }}, watts: 5},
-		{name: "stamps stand still, values move", cpu: counterModel{joules: five, distort: func(_ time.Duration, r reading) reading { r.stamp = tick(start); return r }}, watts: 5},
-		{name: "stamps an hour ahead", cpu: counterModel{joules: five, distort: func(_ time.Duration, r reading) reading { r.stamp += tick(time.Hour); return r }}, watts: 5},
+		{name: "stands still at new stamps", cpu: counterModel{joules: func(time.Duration) float64 { return 77 }}, missing: power.ReasonFrozen, watts: once},
+		{name: "no stamps", cpu: counterModel{joules: five, distort: func(_ time.Duration, r reading) reading { r.stamp = 0; return r }}, watts: 5, ours: true},
+		{name: "stamps stand still, values move", cpu: counterModel{joules: five, distort: func(_ time.Duration, r reading) reading { r.stamp = tick(start); return r }}, watts: 5, ours: true},
+		{name: "stamps an hour ahead", cpu: counterModel{joules: five, distort: func(_ time.Duration, r reading) reading { r.stamp += tick(time.Hour); return r }}, watts: 5, ours: true},
 		{name: "no value", cpu: counterModel{joules: five, distort: func(_ time.Duration, r reading) reading { r.count = invalid; return r }}, missing: power.ReasonNoReading, atOnce: true},
 		{name: "unknown unit", cpu: counterModel{joules: five}, unit: "kWh", missing: power.ReasonNoChannel, atOnce: true, note: `"kWh"`},
 	} {
@@ -54,19 +55,25 @@ func TestFaults(t *testing.T) {
 			if ch.Missing != c.missing || !strings.Contains(ch.Note, c.note) || (ch.Note == "") != (c.missing == "") {
 				t.Errorf("%s: missing for %q (%s), want %q", c.name, ch.Missing, ch.Note, c.missing)
 			}
+			if c.missing == "" && ch.Stamped == c.ours {
+				t.Errorf("%s: stamped %t", c.name, ch.Stamped)
+			}
 			checkSpan(t, c.name, all(got, power.ScopeCPU, power.MetricEnergy), c.watts)
 			checkSpan(t, c.name, all(got, power.ScopeGPU, power.MetricEnergy), 30)
 		})
 	}
 }
 
+// once: there is one sample, before it was known that there is nothing to read.
+const once = -1
+
 // checkSpan: mean power from the first sample to the last, and time that goes
-// forwards. 0 W is none: there must not be two.
+// forwards. 0 W is none.
 func checkSpan(t *testing.T, name string, e []power.Sample, watts float64) {
 	t.Helper()
-	if watts == 0 {
-		if len(e) > 1 {
-			t.Errorf("%s: %d samples, want none", name, len(e))
+	if watts == 0 || watts == once {
+		if want := -int(watts); len(e) != want {
+			t.Errorf("%s: %d samples, want %d", name, len(e), want)
 		}
 		return
 	}
@@ -188,5 +195,66 @@ func TestTimebase(t *testing.T) {
 	}
 	if got := (timebase{}).between(0, 1); got != math.MaxInt64 {
 		t.Errorf("without a timebase: %v", got)
+	}
+}
+
+// TestRefresh: how often a rail is renewed that its driver publishes when it
+// likes: as long as nothing was seen, what is known of them; then what was
+// seen, but not between readings too far apart to tell.
+func TestRefresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		every := func(now time.Duration) (time.Duration, bool) {
+			return now / (1500 * time.Millisecond) * 1500 * time.Millisecond, true
+		}
+		s := newMac().counter("CPU Energy", "mJ", counterModel{joules: constant(5), publish: every}).source()
+		time.Sleep(700 * time.Millisecond)
+		refresh := func() time.Duration { return chans(s.Probe(t.Context()), power.ScopeCPU, power.MetricEnergy).Refresh }
+		if got := refresh(); got != batch {
+			t.Errorf("at first: %v, want %v", got, batch)
+		}
+		for range 3 {
+			time.Sleep(6 * time.Second)
+			readAll(t, s)
+		}
+		if got := refresh(); got != batch {
+			t.Errorf("read every 6 s: %v, want %v", got, batch)
+		}
+		for range 16 {
+			time.Sleep(250 * time.Millisecond)
+			readAll(t, s)
+		}
+		if got := refresh(); got != 1500*time.Millisecond {
+			t.Errorf("read every 250 ms: %v, want 1.5 s", got)
+		}
+	})
+}
+
+// TestStates: residencies that fall or stand still are no figures.
+func TestStates(t *testing.T) {
+	channels := []channel{{group: groupGPU, subgroup: subgroupGPU, name: gpuStates, states: []string{"OFF", "P1"}}}
+	m := meters(channels, nil)[0]
+	now := time.Now()
+	for i, c := range []struct {
+		states  []int64
+		usage   float64 // 0: none
+		missing power.Reason
+	}{
+		{[]int64{50, 50}, 0, ""},
+		{[]int64{60, 80}, .75, ""},
+		{[]int64{90, 70}, 0, ""}, // P1 began anew
+		{[]int64{91, 71}, .5, ""},
+		{[]int64{91, 71}, 0, ""},
+		{[]int64{91, 71}, 0, power.ReasonFrozen},
+		{[]int64{92, 71}, -1, ""},
+	} {
+		now = now.Add(6 * time.Second)
+		s := &snapshot{channels: channels, readings: []reading{{states: c.states}}, at: now}
+		span, ok := m.take(s)
+		if want := c.usage != 0; ok != want || ok && !near(span.usage(), max(0, c.usage), 1e-9) {
+			t.Errorf("snapshot %d: %+v, %t; want %g", i, span, ok, c.usage)
+		}
+		if got := m.channels(now)[0].Missing; got != c.missing {
+			t.Errorf("snapshot %d: missing for %q, want %q", i, got, c.missing)
+		}
 	}
 }

@@ -4,6 +4,7 @@ package ioreport
 
 import (
 	"bytes"
+	"encoding/binary"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -327,6 +328,33 @@ func TestSMCLayout(t *testing.T) {
 	got := []uintptr{unsafe.Sizeof(d), unsafe.Offsetof(d.version), unsafe.Offsetof(d.limits), unsafe.Offsetof(d.info), unsafe.Offsetof(d.result), unsafe.Offsetof(d.data8), unsafe.Offsetof(d.data32), unsafe.Offsetof(d.bytes)}
 	if want := []uintptr{80, 4, 12, 28, 40, 42, 44, 48}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestStampOf: an element that isn't as we know it has no stamp.
+func TestStampOf(t *testing.T) {
+	element := func(change func(b []byte)) []byte {
+		b := make([]byte, 64)
+		b[16] = 1
+		binary.NativeEndian.PutUint64(b[24:], 4711)
+		binary.NativeEndian.PutUint64(b[32:], 99)
+		change(b)
+		return b
+	}
+	for name, c := range map[string]struct {
+		b    []byte
+		want uint64
+	}{
+		"as known":      {element(func([]byte) {}), 4711},
+		"other value":   {element(func(b []byte) { b[32]++ }), 0},
+		"no counter":    {element(func(b []byte) { b[16] = 2 }), 0},
+		"shorter":       {element(func([]byte) {})[:63], 0},
+		"not there":     {nil, 0},
+		"several of it": {append(element(func([]byte) {}), 1, 2, 3), 4711},
+	} {
+		if got := stampOf(c.b, 99); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
 	}
 }
 

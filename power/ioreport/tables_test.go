@@ -54,6 +54,12 @@ func TestTableOfTier(t *testing.T) {
 		"acc-clusters":          acc([2]byte{5, 1}, [2]byte{22, 0}),
 		"voltage-states22-sram": clockTable(1e9), "voltage-states5-sram": clockTable(4e9),
 	}
+	allTypes := map[string][]byte{"acc-clusters": append(acc([2]byte{7, 0}), m5max["acc-clusters"]...), "voltage-states7-sram": clockTable(1e9)}
+	for name, b := range m5max {
+		if allTypes[name] == nil {
+			allTypes[name] = b
+		}
+	}
 	for _, c := range []struct {
 		name, tier, tiers string
 		props             map[string][]byte
@@ -62,6 +68,7 @@ func TestTableOfTier(t *testing.T) {
 		{"M1 E", "E", "EP", fixed, 1000}, {"M1 P", "P", "EP", fixed, 2000},
 		{"M5 Max M", "M", "MP", m5max, 3000}, {"M5 Max P", "P", "MP", m5max, 4000},
 		{"M5 E", "E", "EP", m5, 1000}, {"M5 P", "P", "EP", m5, 4000},
+		{"M5 Max that lists clusters it hasn't, M", "M", "MP", allTypes, 3000}, {"and P", "P", "MP", allTypes, 4000},
 		{"more tiers than types", "E", "EMP", m5max, 0},
 		{"virtual machine", "E", "EP", nil, 0},
 	} {
