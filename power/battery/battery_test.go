@@ -160,7 +160,8 @@ func TestIORegIsNotRenewed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := IOReg("cat", file)
+	s := IOReg("cat", file).(*ioreg)
+	s.pace = 0
 	for i, c := range []struct {
 		updated string
 		n       int
@@ -168,6 +169,15 @@ func TestIORegIsNotRenewed(t *testing.T) {
 		write(c.updated)
 		if got, err := s.Read(t.Context()); err != nil || len(got) != c.n {
 			t.Errorf("reading %d: %v, %v", i, got, err)
+		}
+	}
+}
+
+func TestIORegKeepsItsPace(t *testing.T) {
+	s := IOReg("printf", "%s", entry(onBattery, telemetry))
+	for want := 1; want >= 0; want-- {
+		if got, err := s.Read(t.Context()); err != nil || len(got) != want {
+			t.Errorf("%v, %v", got, err)
 		}
 	}
 }

@@ -15,19 +15,23 @@ import (
 
 type ioreg struct {
 	command []string
-	updated int64 // UpdateTime of the reading before
+	pace    time.Duration // ioreg is run no more often
+	asked   time.Time     // when it was last run by Read
+	updated int64         // UpdateTime of the reading before
 }
 
 // IOReg returns the source of a Mac's battery; the command prints the registry
 // entry of AppleSmartBattery.
-func IOReg(command ...string) power.Source { return &ioreg{command: command} }
+func IOReg(command ...string) power.Source { return &ioreg{command: command, pace: pace} }
 
 func (*ioreg) Name() string   { return name }
 func (*ioreg) OnDemand() bool { return false } // the figure is seconds old
 func (*ioreg) Close() error   { return nil }
 
-// patience bounds one run of ioreg, which takes some 20 ms.
-const patience = 2 * time.Second
+const (
+	patience = 2 * time.Second // bounds one run of ioreg, which takes some 20 ms
+	pace     = 5 * time.Second // costs less than the figure is worth
+)
 
 func (s *ioreg) fetch(ctx context.Context) (state, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -55,8 +59,13 @@ func (s *ioreg) Probe(ctx context.Context) []power.Channel {
 }
 
 // Read runs ioreg, and gives a sample where the battery has a new figure: the
-// same one read twice is one reading.
+// same one read twice is one reading. Called more often than every five
+// seconds it gives none.
 func (s *ioreg) Read(ctx context.Context) ([]power.Sample, error) {
+	if !s.asked.IsZero() && time.Since(s.asked) < s.pace {
+		return nil, nil
+	}
+	s.asked = time.Now()
 	b, err := s.fetch(ctx)
 	switch {
 	case err != nil:

@@ -50,6 +50,7 @@ var quantities = []quantity{
 }
 
 // channelsOf tells from samples what there is.
+// Refresh is left to the caller.
 func channelsOf(node string, samples []power.Sample) []power.Channel {
 	type key struct {
 		scope  power.Scope

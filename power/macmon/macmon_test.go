@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -363,41 +364,47 @@ func TestPipeFails(t *testing.T) {
 	}
 }
 
-func TestServe(t *testing.T) {
-	var answer func(w http.ResponseWriter)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+// server is a macmon serve; what it answers can be set.
+func server(t *testing.T) (address string, set func(status int, text string)) {
+	t.Helper()
+	var mu sync.Mutex
+	status, text := http.StatusServiceUnavailable, `{"error":"no data yet"}`
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
 		if r.URL.Path != "/json" {
 			fmt.Fprint(w, "{}")
 			return
 		}
-		answer(w)
+		w.WriteHeader(status)
+		io.WriteString(w, text)
 	}))
-	defer server.Close()
-	s, err := Serve(server.URL)
+	t.Cleanup(s.Close)
+	return s.URL, func(code int, body string) {
+		mu.Lock()
+		defer mu.Unlock()
+		status, text = code, body
+	}
+}
+
+func TestServe(t *testing.T) {
+	address, set := server(t)
+	s, err := Serve(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	text := func(line string) func(http.ResponseWriter) {
-		return func(w http.ResponseWriter) { io.WriteString(w, line) }
-	}
-	answer = func(w http.ResponseWriter) { http.Error(w, `{"error":"no data yet"}`, http.StatusServiceUnavailable) }
-	if got := s.Probe(t.Context()); got[0].Missing != power.ReasonNoReading {
-		t.Errorf("%+v", got[0])
-	}
+	s.stop = func() {} // this test asks, not the source
+	s.poll(t.Context())
 	if _, err := s.Read(t.Context()); !errors.Is(err, errNoData) {
 		t.Error(err)
-	}
-	answer = text(v070)
-	if got := s.Probe(t.Context()); got[0].Missing != "" || got[0].Node != "" || got[0].Note == "" {
-		t.Errorf("%+v", got[0])
 	}
 	// The first answer and the first that differs have no known time.
 	for i, c := range []struct {
 		gpu float64
 		n   int
 	}{{20.5, 0}, {20.5, 0}, {21.5, 0}, {21.5, 0}, {22.5, 10}, {22.5, 0}, {23.5, 10}} {
-		answer = text(change(t, v070, map[string]any{"gpu_power": c.gpu, "timestamp": time.Now().Format(time.RFC3339)}))
+		set(http.StatusOK, change(t, v070, map[string]any{"gpu_power": c.gpu, "timestamp": time.Now().Format(time.RFC3339)}))
+		s.poll(t.Context())
 		got, err := s.Read(t.Context())
 		if err != nil || len(got) != c.n {
 			t.Errorf("answer %d: %v, %v", i, got, err)
@@ -408,13 +415,55 @@ func TestServe(t *testing.T) {
 			}
 		}
 	}
-	answer = func(w http.ResponseWriter) { http.NotFound(w, nil) }
+	set(http.StatusNotFound, "no")
+	s.poll(t.Context())
 	if _, err := s.Read(t.Context()); err == nil || !strings.Contains(err.Error(), "no macmon serve") {
 		t.Error(err)
 	}
-	server.Close()
-	if got := s.Probe(t.Context()); got[0].Missing != power.ReasonNoChannel {
+}
+
+// Probe begins to ask and Close ends it.
+func TestServeAsks(t *testing.T) {
+	address, set := server(t)
+	s, err := Serve(address + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Read(t.Context()); err == nil {
+		t.Error("read before it was probed")
+	}
+	if got := s.Probe(t.Context()); got[0].Missing != power.ReasonNoReading {
 		t.Errorf("%+v", got[0])
+	}
+	set(http.StatusOK, v070)
+	if got := s.Probe(t.Context()); got[0].Missing != "" || got[0].Node != "" || got[0].Note == "" {
+		t.Errorf("%+v", got[0])
+	}
+	goroutines := runtime.NumGoroutine()
+	for range 5 {
+		s.Probe(t.Context())
+	}
+	gpu := 1.0
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(often) {
+		gpu++
+		set(http.StatusOK, change(t, v070, map[string]any{"gpu_power": gpu}))
+		if got, _ := s.Read(t.Context()); len(got) > 0 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("no reading")
+		}
+	}
+	if n := runtime.NumGoroutine(); n > goroutines+4 { // connections may linger
+		t.Errorf("%d goroutines, %d before", n, goroutines)
+	}
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if s, _ = Serve("http://127.0.0.1:1"); s.Probe(t.Context())[0].Missing != power.ReasonNoChannel || s.stop != nil {
+		t.Error("asks where nobody answers")
 	}
 }
 

@@ -67,6 +67,9 @@ func (s *PipeSource) Probe(ctx context.Context) []power.Channel {
 		return none("", power.ReasonNoReading, err.Error()+": macmon before 0.8 fails on macOS 27 and on M5; brew upgrade macmon")
 	}
 	s.channels = channelsOf("", samples)
+	for i := range s.channels {
+		s.channels[i].Refresh = interval
+	}
 	return s.channels
 }
 

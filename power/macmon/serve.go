@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"tokwatt/power"
@@ -18,16 +19,22 @@ import (
 //
 // Its answer has no age: the stamp in it is the answer's own. Power that
 // differs from the answer before is taken for a new reading, which then was
-// made between the two; so it must be read more often than it reads (every
-// 250 ms where it reads each second). Bounds in time are known to an interval
-// only. That is too little for averages that bound the energy, so all are given
-// as readings of an instant, the middle of the time since the reading before:
-// what is made of them is indicative.
+// made between the two; so it is asked more often than it reads. Bounds in time
+// are known to an interval only. That is too little for averages that bound the
+// energy, so all are given as readings of an instant, the middle of the time
+// since the reading before: what is made of them is indicative.
 type ServeSource struct {
 	node   string
 	url    string
 	client *http.Client
+	stop   context.CancelFunc // of the goroutine that asks; nil: there is none
+	ended  chan struct{}      // closed when it has ended
 
+	mu  sync.Mutex
+	got []power.Sample // that nobody has read yet
+	bad error          // of the last answer
+
+	// What Probe has, and after it the goroutine that asks alone.
 	last    tuple     // what was answered last
 	lastAt  time.Time // when it was answered
 	renewed time.Time // when an answer last differed from the one before
@@ -35,6 +42,14 @@ type ServeSource struct {
 }
 
 var _ power.Source = (*ServeSource)(nil)
+
+const (
+	// often is how often it is asked: four times for each reading at its
+	// default interval.
+	often = 250 * time.Millisecond
+	// waiting is how many samples wait for Read, half an hour's.
+	waiting = 1 << 14
+)
 
 // answerBytes bounds an answer; the longest known has 20 kB.
 const answerBytes = 1 << 20
@@ -63,17 +78,20 @@ func (s *ServeSource) Name() string { return name }
 // OnDemand is false: an answer is as old as macmon's last reading.
 func (s *ServeSource) OnDemand() bool { return false }
 
-// Probe asks once.
+// Probe asks once, and if somebody answers goes on asking until Close.
 func (s *ServeSource) Probe(ctx context.Context) []power.Channel {
+	_ = s.Close()
 	o, err := s.ask(ctx)
-	switch {
-	case errors.Is(err, errNoData):
-		return none(s.node, power.ReasonNoReading, err.Error())
-	case err != nil:
+	if err != nil && !errors.Is(err, errNoData) {
 		return none(s.node, power.ReasonNoChannel, err.Error())
 	}
+	watching, cancel := context.WithCancel(context.Background())
+	s.stop, s.ended = cancel, make(chan struct{})
+	go s.watch(watching)
+	if err != nil {
+		return none(s.node, power.ReasonNoReading, err.Error())
+	}
 	now := time.Now()
-	s.still = s.still || o.still
 	channels := channelsOf(s.node, o.samples(s.node, span{end: now, sensed: now}))
 	for i := range channels {
 		if c := &channels[i]; c.Missing == "" {
@@ -83,14 +101,51 @@ func (s *ServeSource) Probe(ctx context.Context) []power.Channel {
 	return channels
 }
 
-// Read asks, and gives samples where the answer is a new reading. The first
-// new one after the first answer is the first whose time is known.
-func (s *ServeSource) Read(ctx context.Context) ([]power.Sample, error) {
-	o, err := s.ask(ctx)
-	if err != nil {
-		return nil, err
+// watch asks until ctx ends.
+func (s *ServeSource) watch(ctx context.Context) {
+	defer close(s.ended)
+	tick := time.NewTicker(often)
+	defer tick.Stop()
+	for {
+		s.poll(ctx)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
 	}
-	return s.take(time.Now(), o), nil
+}
+
+// poll asks once and keeps what is a new reading.
+func (s *ServeSource) poll(ctx context.Context) {
+	o, err := s.ask(ctx)
+	var samples []power.Sample
+	if err == nil {
+		samples = s.take(time.Now(), o)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bad = err
+	if len(s.got)+len(samples) > waiting {
+		s.got = append(s.got[:0], s.got[len(s.got)/2:]...)
+	}
+	s.got = append(s.got, samples...)
+}
+
+// Read returns the readings that are new since it was last called. The first
+// answer and the first that differs have no known time and are none.
+func (s *ServeSource) Read(context.Context) ([]power.Sample, error) {
+	if s.stop == nil {
+		return nil, errors.New("macmon serve is not asked: the probe says why")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.got) > 0 {
+		got := s.got
+		s.got = nil
+		return got, nil
+	}
+	return nil, s.bad
 }
 
 // stale is how long two readings may be apart for their middle to mean
@@ -115,8 +170,13 @@ func (s *ServeSource) take(now time.Time, o *object) []power.Sample {
 	return o.samples(s.node, span{end: middle, sensed: sensed})
 }
 
-// Close closes the connection.
+// Close ends the asking and closes the connection.
 func (s *ServeSource) Close() error {
+	if s.stop != nil {
+		s.stop()
+		<-s.ended
+		s.stop = nil
+	}
 	s.client.CloseIdleConnections()
 	return nil
 }

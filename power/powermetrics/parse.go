@@ -93,6 +93,14 @@ func (d *document) take(l leaf) {
 		if d.elapsed == 0 && v <= float64(time.Hour) {
 			d.elapsed = time.Duration(v)
 		}
+	default:
+		d.takeOther(l.path, v)
+	}
+}
+
+// takeOther keeps what Intel's processors say, and the GPU.
+func (d *document) takeOther(path string, v float64) {
+	switch path {
 	case "processor/package_joules": // Intel
 		first(d.mJ, power.ScopePackage, v*1e3)
 	case "processor/package_watts":

@@ -4,8 +4,9 @@
 //     "sudo -n", which never asks for a password: without a rule that allows
 //     it the channels are missing with sudo_needed (source.go).
 //   - Its documents are split and read by a reader of our own (plist.go): the
-//     gpu dictionary repeats keys and the last document may be cut off, which
-//     a decoder of property lists into Go values refuses or silently settles.
+//     gpu dictionary repeats keys, of which decoders into Go values keep the
+//     last without a word, and they refuse a document for any part of it that
+//     they can't read.
 //   - A document's energies become power over the time that the document
 //     itself states (parse.go, clock.go).
 //
@@ -57,7 +58,7 @@ func channelsOf(samples []power.Sample) []power.Channel {
 	}
 	var channels []power.Channel
 	for _, q := range quantities {
-		c := power.Channel{Source: name, Scope: q.scope, Metric: q.metric, Unit: q.unit}
+		c := power.Channel{Source: name, Scope: q.scope, Metric: q.metric, Unit: q.unit, Refresh: interval}
 		there := seen[key{q.scope, q.metric}]
 		if !there {
 			c.Missing, c.Note = power.ReasonNoReading, q.absent

@@ -78,7 +78,7 @@ func (s *Source) Probe(context.Context) []power.Channel {
 		case len(zones) > 0:
 			r := &rail{scope: scope, zones: zones}
 			if c.Missing, c.Note = s.fault(r); c.Missing == "" {
-				c.Range, c.Note = r.span(), about(r)
+				c.Range, c.Devices, c.Note = r.span(), len(zones), about(r)
 				s.rails = append(s.rails, r)
 			}
 		case hidden:

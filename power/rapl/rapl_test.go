@@ -120,6 +120,9 @@ func TestProbe(t *testing.T) {
 				if ch.Missing != want[ch.Scope] {
 					t.Errorf("%s: %q (%s), want %q", ch.Scope, ch.Missing, ch.Note, want[ch.Scope])
 				}
+				if ch.Missing == "" && ch.Scope == power.ScopePackage && (ch.Devices == 2) != (c.note == "2 zones") {
+					t.Errorf("%d devices", ch.Devices)
+				}
 				if ch.Missing != "" && ch.Note == "" {
 					t.Errorf("%s is missing without a note", ch.Scope)
 				}
