@@ -227,7 +227,8 @@ func joules(samples []power.Sample, scope power.Scope) float64 {
 // intervals of 0 and one of fourfold power. The energy must come out right, and
 // nowhere more than was drawn.
 func TestCountersInBatches(t *testing.T) {
-	c, at := new(clock), time.Now()
+	origin := time.Now()
+	c, at := new(clock), origin
 	var samples []power.Sample
 	feed := func(cpu, gpu, ram float64) {
 		at = at.Add(interval)
@@ -250,6 +251,15 @@ func TestCountersInBatches(t *testing.T) {
 	} {
 		if got := joules(samples, scope); math.Abs(got-want) > 1e-6 {
 			t.Errorf("%s: %v J, want %v", scope, got, want)
+		}
+	}
+	for _, series := range power.SeriesOf(nil, samples, origin) {
+		if series.Channel.Scope != power.ScopeCPU || series.Channel.Metric != power.MetricPower {
+			continue
+		}
+		w := series.Curve(interval).Energy(int64(3*time.Second), int64(17*time.Second))
+		if w.EnergyJ == nil || math.Abs(*w.EnergyJ-70) > 1e-6 || w.Indicative {
+			t.Errorf("%+v, want 5 W over 14 s", w)
 		}
 	}
 	for _, x := range samples {
@@ -340,6 +350,25 @@ while :; do echo '`+v070+`'; sleep 0.1; done`)
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// Whoever gives up on a probe closes the source while it still runs.
+func TestCloseDuringProbe(t *testing.T) {
+	s := fake(t, "sleep 60")
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	probed := make(chan []power.Channel)
+	go func() { probed <- s.Probe(ctx) }()
+	time.Sleep(50 * time.Millisecond)
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if got := <-probed; got[0].Missing == "" {
+		t.Errorf("%+v", got[0])
+	}
+	if err := s.Close(); err != nil || s.stream != nil {
+		t.Errorf("%v, %v", s.stream, err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"tokwatt/power"
@@ -23,6 +24,7 @@ const (
 
 // PipeSource runs "macmon pipe".
 type PipeSource struct {
+	mu       sync.Mutex // a probe may still run when it is closed
 	program  []string
 	stream   *child.Stream
 	channels []power.Channel // while it runs
@@ -43,6 +45,8 @@ func (s *PipeSource) OnDemand() bool { return false }
 // Probe starts macmon unless it runs, and tells from its first object what the
 // machine says.
 func (s *PipeSource) Probe(ctx context.Context) []power.Channel {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.stream != nil && !s.stream.Ended() {
 		return s.channels
 	}
@@ -63,7 +67,7 @@ func (s *PipeSource) Probe(ctx context.Context) []power.Channel {
 	defer cancel()
 	samples, err := first(ctx, stream)
 	if err != nil {
-		_ = s.Close()
+		_ = s.end()
 		return none("", power.ReasonNoReading, err.Error()+": macmon before 0.8 fails on macOS 27 and on M5; brew upgrade macmon")
 	}
 	s.channels = channelsOf("", samples)
@@ -91,6 +95,8 @@ func ofCPU(x power.Sample) bool { return x.Scope == power.ScopeCPU && x.Metric =
 
 // Read returns what macmon has printed since it was last called.
 func (s *PipeSource) Read(context.Context) ([]power.Sample, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.stream == nil {
 		return nil, errors.New("macmon does not run: the probe says why")
 	}
@@ -99,6 +105,12 @@ func (s *PipeSource) Read(context.Context) ([]power.Sample, error) {
 
 // Close ends macmon.
 func (s *PipeSource) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.end()
+}
+
+func (s *PipeSource) end() error {
 	if s.stream == nil {
 		return nil
 	}

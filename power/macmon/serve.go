@@ -27,8 +27,10 @@ type ServeSource struct {
 	node   string
 	url    string
 	client *http.Client
-	stop   context.CancelFunc // of the goroutine that asks; nil: there is none
-	ended  chan struct{}      // closed when it has ended
+
+	life  sync.Mutex         // of what follows: a probe may still run when it is closed
+	stop  context.CancelFunc // of the goroutine that asks; nil: there is none
+	ended chan struct{}      // closed when it has ended
 
 	mu  sync.Mutex
 	got []power.Sample // that nobody has read yet
@@ -80,7 +82,9 @@ func (s *ServeSource) OnDemand() bool { return false }
 
 // Probe asks once, and if somebody answers goes on asking until Close.
 func (s *ServeSource) Probe(ctx context.Context) []power.Channel {
-	_ = s.Close()
+	s.life.Lock()
+	defer s.life.Unlock()
+	s.end()
 	o, err := s.ask(ctx)
 	if err != nil && !errors.Is(err, errNoData) {
 		return none(s.node, power.ReasonNoChannel, err.Error())
@@ -135,7 +139,10 @@ func (s *ServeSource) poll(ctx context.Context) {
 // Read returns the readings that are new since it was last called. The first
 // answer and the first that differs have no known time and are none.
 func (s *ServeSource) Read(context.Context) ([]power.Sample, error) {
-	if s.stop == nil {
+	s.life.Lock()
+	asks := s.stop != nil
+	s.life.Unlock()
+	if !asks {
 		return nil, errors.New("macmon serve is not asked: the probe says why")
 	}
 	s.mu.Lock()
@@ -172,13 +179,19 @@ func (s *ServeSource) take(now time.Time, o *object) []power.Sample {
 
 // Close ends the asking and closes the connection.
 func (s *ServeSource) Close() error {
+	s.life.Lock()
+	defer s.life.Unlock()
+	s.end()
+	return nil
+}
+
+func (s *ServeSource) end() {
 	if s.stop != nil {
 		s.stop()
 		<-s.ended
 		s.stop = nil
 	}
 	s.client.CloseIdleConnections()
-	return nil
 }
 
 var errNoData = errors.New("macmon serve has no reading yet: ask again")

@@ -29,8 +29,13 @@ import (
 
 const name = "nvidia"
 
-// trailing is the length of the driver's averages of power.
-const trailing = time.Second
+const (
+	// trailing is the length of the driver's averages of power.
+	trailing = time.Second
+	// jitter is by how much they may overlap: the twentieth within which a
+	// curve takes averages to adjoin.
+	jitter = trailing / 20
+)
 
 // metric is what is read of a GPU besides power, in the order of the query.
 type metric struct {

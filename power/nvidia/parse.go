@@ -68,7 +68,7 @@ func (p *parser) line(at time.Time, record []byte) ([]power.Sample, error) {
 }
 
 // power gives the sample of a line's power: the average where the GPU has one,
-// once a second so that no two overlap, else the reading of the instant. The
+// once a second so that they follow one another, else the reading of the instant. The
 // two are never mixed, since their sum over time would mean nothing.
 func (p *parser) power(index int, at time.Time, fields []string) []power.Sample {
 	average, hasAverage := math.NaN(), false
@@ -92,7 +92,6 @@ func (p *parser) power(index int, at time.Time, fields []string) []power.Sample 
 		return []power.Sample{s}
 	}
 	s.Start, s.Value = at.Add(-trailing), average
-	const jitter = trailing / 50 // of when lines arrive
 	if !hasAverage || s.Start.Before(g.until.Add(-jitter)) {
 		return nil
 	}

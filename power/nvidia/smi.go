@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"tokwatt/power"
@@ -15,9 +16,10 @@ import (
 )
 
 const (
-	// every is how often nvidia-smi is to print. Between two averages of a
-	// second this leaves at most a tenth unseen.
-	every = 100 * time.Millisecond
+	// every is how long nvidia-smi is to wait between lines. With what a
+	// query takes besides, averages of a second that follow one another miss
+	// each other by no more than jitter.
+	every = 80 * time.Millisecond
 	// patience bounds the wait for the first line: loading the driver can
 	// take seconds where no process holds it.
 	patience = 10 * time.Second
@@ -25,6 +27,7 @@ const (
 
 // SMI reads through a running nvidia-smi.
 type SMI struct {
+	mu       sync.Mutex // a probe may still run when it is closed
 	program  []string
 	stream   *child.Stream
 	channels []power.Channel // while it runs
@@ -45,6 +48,8 @@ func (s *SMI) OnDemand() bool { return false }
 // Probe starts nvidia-smi unless it runs, and tells from its first lines what
 // each GPU says.
 func (s *SMI) Probe(ctx context.Context) []power.Channel {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if len(s.program) == 0 {
 		return none(power.ReasonNoChannel, "no program is named")
 	}
@@ -59,11 +64,11 @@ func (s *SMI) Probe(ctx context.Context) []power.Channel {
 	s.stream = nil
 	samples, err := s.begin(ctx, newPower)
 	if refused(err) {
-		_ = s.Close()
+		_ = s.end()
 		samples, err = s.begin(ctx, oldPower)
 	}
 	if err != nil {
-		_ = s.Close()
+		_ = s.end()
 		return none(whyNot(err), err.Error())
 	}
 	s.channels = channelsOf(samples)
@@ -176,6 +181,8 @@ func powerChannel(source string, there, average bool) power.Channel {
 
 // Read returns what nvidia-smi has printed since it was last called.
 func (s *SMI) Read(context.Context) ([]power.Sample, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.stream == nil {
 		return nil, errors.New("nvidia-smi does not run: the probe says why")
 	}
@@ -184,6 +191,12 @@ func (s *SMI) Read(context.Context) ([]power.Sample, error) {
 
 // Close ends nvidia-smi.
 func (s *SMI) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.end()
+}
+
+func (s *SMI) end() error {
 	if s.stream == nil {
 		return nil
 	}

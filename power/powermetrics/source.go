@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"tokwatt/power"
@@ -29,6 +30,7 @@ var wanted = []string{"cpu_power", "gpu_power", "thermal"}
 
 // Source runs powermetrics.
 type Source struct {
+	mu       sync.Mutex // a probe may still run when it is closed
 	program  []string
 	sudo     []string // before program; empty where this process is root's
 	stream   *child.Stream
@@ -55,6 +57,8 @@ func (s *Source) OnDemand() bool { return false }
 // Probe starts powermetrics unless it runs, and tells from its first document
 // what the machine says.
 func (s *Source) Probe(ctx context.Context) []power.Channel {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.stream != nil && !s.stream.Ended() {
 		return s.channels
 	}
@@ -71,7 +75,7 @@ func (s *Source) Probe(ctx context.Context) []power.Channel {
 	defer cancel()
 	samples, err := s.first(ctx)
 	if err != nil {
-		_ = s.Close()
+		_ = s.end()
 		why, note := whyNot(err)
 		return none(why, note)
 	}
@@ -143,6 +147,8 @@ func whyNot(err error) (power.Reason, string) {
 
 // Read returns what powermetrics has printed since it was last called.
 func (s *Source) Read(context.Context) ([]power.Sample, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.stream == nil {
 		return nil, errors.New("powermetrics does not run: the probe says why")
 	}
@@ -153,6 +159,12 @@ func (s *Source) Read(context.Context) ([]power.Sample, error) {
 // are refused: then the broken pipe ends it at its next document, and where
 // that does not, sudo is asked to.
 func (s *Source) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.end()
+}
+
+func (s *Source) end() error {
 	if s.stream == nil {
 		return nil
 	}
