@@ -28,24 +28,30 @@ func (c *Context) admitted() *int64 {
 
 // batchFlags is what is to be said of a batch as a whole. Each of its requests
 // carries these flags too.
-func batchFlags(c *Context, b *collect.Batch) flagSet {
+func batchFlags(c *Context, b *collect.Batch, e *Energy) flagSet {
 	var s flagSet
 	s.set(flagClientSaturated, b.ClientCPUPct != nil && *b.ClientCPUPct > maxClientCPUPct ||
 		b.WakeupP99NS != nil && *b.WakeupP99NS > maxWakeupP99NS)
 	s.set(flagClockStep, b.ClockStepNS > maxClockStepNS || b.ClockStepNS < -maxClockStepNS)
 	admitted := c.admitted()
 	s.set(flagQueued, admitted != nil && c.Case.Concurrency > *admitted)
-	throttled := throttling(b)
+	throttled := throttling(b, e)
 	s.set(flagThrottled, throttled != nil && *throttled)
+	s.set(flagFewPowerSamples, e.few())
+	s.set(flagComponentAbove, e != nil && e.ComponentAboveSystem)
 	return s
 }
 
 // throttling reports whether heat or a power limit held the host back: by its
-// own word, or because it allowed less than the full speed. Nil is unknown,
-// which is not "no": a full speed limit alone says nothing of the GPU.
-func throttling(b *collect.Batch) *bool {
+// own word, because it allowed less than the full speed, or by that of the
+// sensors. Nil is unknown, which is not "no": a full speed limit alone says
+// nothing of the GPU.
+func throttling(b *collect.Batch, e *Energy) *bool {
 	if limit := figure(b.SpeedLimitPct); limit != nil && *limit < 100 {
 		return ptr(true)
+	}
+	if hot := e.hot(); b.Throttled == nil || hot != nil && *hot {
+		return hot
 	}
 	return b.Throttled
 }
@@ -63,7 +69,7 @@ func deriveBatch(c *Context, b *collect.Batch, ds []derivation, marks flagSet, e
 		Requests:    int64(len(ds)),
 
 		SpeedLimitPct: figure(b.SpeedLimitPct),
-		Throttled:     throttling(b),
+		Throttled:     throttling(b, e),
 		ClientCPUPct:  figure(b.ClientCPUPct),
 		Flags:         marks.list(),
 	}

@@ -35,8 +35,7 @@ func Derive(c Context, b *collect.Batch, e *Energy) (BatchRow, []RequestRow) {
 	if e == nil {
 		e = ExoEnergy(c, b)
 	}
-	marks := batchFlags(&c, b)
-	marks.set(flagFewPowerSamples, e.few())
+	marks := batchFlags(&c, b, e)
 	rows := make([]RequestRow, len(b.Requests))
 	ds := make([]derivation, len(b.Requests))
 	for i := range b.Requests {

@@ -22,6 +22,7 @@ type exoNode struct {
 	Samples  *int64   `json:"samples"`
 	AvgW     *float64 `json:"avg_sys_power"`
 	PrefillJ *float64 `json:"prefill_energy_joules"`
+	GenJ     *float64 `json:"generation_energy_joules"`
 }
 
 // ExoEnergy is exo's own figure for a batch, nil where it has none. Requests
@@ -34,16 +35,7 @@ func ExoEnergy(c Context, b *collect.Batch) *Energy {
 	if c.Target.Driver != "exo" {
 		return nil
 	}
-	var u *exoUsage
-	for i := range b.Requests {
-		var rep struct {
-			Power *exoUsage `json:"power_usage"`
-		}
-		err := json.Unmarshal([]byte(b.Requests[i].Report.JSON), &rep)
-		if p := rep.Power; err == nil && p != nil && (u == nil || p.Elapsed > u.Elapsed) {
-			u = p
-		}
-	}
+	u := longestUsage(b)
 	if u == nil {
 		return nil
 	}
@@ -52,6 +44,27 @@ func ExoEnergy(c Context, b *collect.Batch) *Energy {
 		e.PrefillJ = nil
 	}
 	return e
+}
+
+// longestUsage is the usage with the longest time of a batch; nil: there is none.
+func longestUsage(b *collect.Batch) *exoUsage {
+	var u *exoUsage
+	for i := range b.Requests {
+		if p := usageOf(&b.Requests[i]); p != nil && (u == nil || p.Elapsed > u.Elapsed) {
+			u = p
+		}
+	}
+	return u
+}
+
+func usageOf(r *collect.Request) *exoUsage {
+	var rep struct {
+		Power *exoUsage `json:"power_usage"`
+	}
+	if err := json.Unmarshal([]byte(r.Report.JSON), &rep); err != nil {
+		return nil
+	}
+	return rep.Power
 }
 
 // energy sums over the nodes that have a reading, of so many that there are.
@@ -88,16 +101,21 @@ func (u *exoUsage) energy(read []exoNode, nodes int) *Energy {
 // read are the entries of the placement's own nodes that have a reading, and
 // how many nodes it has: 0 W of a whole machine is none.
 func (u *exoUsage) read(t *collect.TargetInfo) (entries []exoNode, nodes int) {
-	own := u.Nodes
-	if len(t.Nodes) > 0 && len(t.Nodes) != len(u.Nodes) {
-		own = u.named(t)
-	}
+	own := u.own(t)
 	for _, n := range own {
 		if positive(n.AvgW) != nil {
 			entries = append(entries, n)
 		}
 	}
 	return entries, max(len(own), len(t.Nodes))
+}
+
+// own are the entries of the placement's own nodes.
+func (u *exoUsage) own(t *collect.TargetInfo) []exoNode {
+	if len(t.Nodes) > 0 && len(t.Nodes) != len(u.Nodes) {
+		return u.named(t)
+	}
+	return u.Nodes
 }
 
 // named are the entries whose node is one of the target's.

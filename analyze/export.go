@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,12 +56,13 @@ const maxErrors = 20
 // target. The error is for what stops the export: no session, a full disk, the
 // context. Then no table has a file of the session.
 //
-// Memory does not grow with the session: a few batches are held at a time, and
-// of each table one row group, compressed. A record must not be changed once
+// Memory does not grow with the session: some hundred batches are held at a
+// time and the readings that their energy needs (see [Deriver]), of each table
+// one row group, compressed, and all targets. A record must not be changed once
 // it was yielded. Exporting a session again replaces its files; the same
 // records give the same bytes.
 func Export(ctx context.Context, recs iter.Seq2[collect.Record, error], root string, opts ExportOptions) (Exported, error) {
-	x := exporter{root: root, opts: opts, targets: map[int64]*collect.TargetInfo{}, cases: map[int64]*collect.Case{}}
+	x := exporter{root: root, opts: opts, deriver: NewDeriver()}
 	err := x.run(ctx, recs)
 	if err != nil {
 		x.abandon()
@@ -75,8 +77,9 @@ type exporter struct {
 	opts    ExportOptions
 	done    Exported
 	session SessionRow
-	targets map[int64]*collect.TargetInfo
-	cases   map[int64]*collect.Case
+	host    string // of the session
+	deriver *Deriver
+	targets []*collect.TargetInfo // their power is known in the end
 	files   fileSet
 	tables  *sessionTables // nil until the session is known
 	chunks  *chunkWriter   // as tables
@@ -101,7 +104,7 @@ func (x *exporter) run(ctx context.Context, recs iter.Seq2[collect.Record, error
 	if x.session.Status == "" && x.opts.Dead {
 		x.session.Status = string(collect.StatusInterrupted)
 	}
-	if err := x.tables.sessions.add(x.session); err != nil {
+	if err := x.finish(); err != nil {
 		return err
 	}
 	if err := errors.Join(x.chunks.close(), x.tables.close()); err != nil {
@@ -110,6 +113,21 @@ func (x *exporter) run(ctx context.Context, recs iter.Seq2[collect.Record, error
 	x.done.Rows = x.tables.rows()
 	m := &Manifest{SessionID: x.done.SessionID, Schema: SchemaVersion, Formula: FormulaVersion, Records: x.opts.Records}
 	return x.files.publish(m, x.done.Rows, x.opts.Sync)
+}
+
+// finish writes what is known only in the end.
+func (x *exporter) finish() error {
+	if err := x.derived(x.deriver.Finish()); err != nil {
+		return err
+	}
+	for _, t := range x.targets {
+		row := TargetRow{SessionID: x.done.SessionID, TargetInfo: *t}
+		row.PowerWatts, row.PowerScope, row.IdleWatts = x.deriver.TargetPower(t.TargetID)
+		if err := x.tables.targets.add(row); err != nil {
+			return err
+		}
+	}
+	return x.tables.sessions.add(x.session)
 }
 
 // abandon leaves no trace of an export that failed.
@@ -127,36 +145,46 @@ func (x *exporter) damaged(err error) {
 	}
 }
 
-// record writes one record. The error is for what ends the export.
+// record writes one record and what it completes. The error is for what ends
+// the export.
 func (x *exporter) record(rec collect.Record) error {
 	if s, ok := rec.(*collect.Session); ok {
-		return x.begin(s)
+		if err := x.begin(s); err != nil {
+			return err
+		}
 	}
 	if x.tables == nil {
 		return errNoSession
 	}
+	ready, err := x.deriver.Add(rec)
+	if err != nil {
+		x.damaged(err)
+	}
+	if err := x.derived(ready); err != nil {
+		return err
+	}
+	return x.written(rec)
+}
+
+// written writes the records that are rows as they are.
+func (x *exporter) written(rec collect.Record) error {
 	t, id := x.tables, x.done.SessionID
 	switch rec := rec.(type) {
+	case *collect.Session, *collect.Sensors, *collect.Idle, *collect.Batch: // nothing beside what is derived
 	case *collect.Segment: // a session that goes on after an end has not ended
 		x.session.EndedAt, x.session.Status = time.Time{}, ""
 		return t.segments.add(SegmentRow{SessionID: id, Segment: *rec})
 	case *collect.TargetInfo:
-		x.targets[rec.TargetID] = rec
-		return t.targets.add(TargetRow{SessionID: id, TargetInfo: *rec})
+		x.targets = append(x.targets, rec)
 	case *collect.Case:
-		x.cases[rec.CaseID] = rec
 		return t.cases.add(CaseRow{SessionID: id, Case: *rec})
-	case *collect.Batch:
-		return x.batch(rec)
 	case *collect.Samples:
 		return x.readings(rec)
-	case *collect.Sensors, *collect.Idle:
-		return nil
 	case *collect.End:
 		x.session.EndedAt, x.session.Status = rec.At, string(rec.Status)
-		return nil
+	default:
+		x.damaged(fmt.Errorf("a record of unknown kind %T", rec))
 	}
-	x.damaged(fmt.Errorf("a record of unknown kind %T", rec))
 	return nil
 }
 
@@ -169,7 +197,7 @@ func (x *exporter) begin(s *collect.Session) error {
 	if err != nil {
 		return err
 	}
-	x.session = sessionRow(s)
+	x.session, x.host = sessionRow(s), s.Host.Name
 	x.done.SessionID, x.done.Host, x.done.Date = p.session, p.host, p.date
 	x.files = fileSet{root: x.root, partition: p}
 	tables, err := openTables(&x.files)
@@ -183,29 +211,32 @@ func (x *exporter) begin(s *collect.Session) error {
 	return nil
 }
 
-func (x *exporter) batch(b *collect.Batch) error {
-	cs := x.cases[b.CaseID]
-	if cs == nil {
-		x.damaged(fmt.Errorf("batch %d belongs to case %d, whose record is missing", b.BatchID, b.CaseID))
-		return nil
+// derived writes batches that are complete.
+func (x *exporter) derived(ready []Derived) error {
+	for i := range ready {
+		r := &ready[i]
+		if err := x.tables.energy.add(r.Energy...); err != nil {
+			return err
+		}
+		if r.Batch == nil {
+			continue
+		}
+		if err := x.tables.batches.add(r.Row); err != nil {
+			return err
+		}
+		if err := x.tables.requests.add(r.Requests...); err != nil {
+			return err
+		}
+		if err := x.chunks.add(r.Batch); err != nil {
+			return err
+		}
 	}
-	target := x.targets[cs.TargetID]
-	if target == nil {
-		x.damaged(fmt.Errorf("batch %d belongs to target %d, whose record is missing", b.BatchID, cs.TargetID))
-		return nil
-	}
-	row, requests := Derive(Context{SessionID: x.done.SessionID, Target: target, Case: cs}, b, nil)
-	if err := x.tables.batches.add(row); err != nil {
-		return err
-	}
-	if err := x.tables.requests.add(requests...); err != nil {
-		return err
-	}
-	return x.chunks.add(b)
+	return nil
 }
 
 func (x *exporter) readings(s *collect.Samples) error {
 	for _, r := range s.Samples {
+		r.Node = cmp.Or(r.Node, x.host)
 		if err := x.tables.samples.add(SampleRow{SessionID: x.done.SessionID, Segment: s.Segment, Sample: r}); err != nil {
 			return err
 		}

@@ -23,6 +23,7 @@ const (
 	flagModelMismatch
 	flagModelUnlisted
 	flagFewPowerSamples
+	flagComponentAbove
 	flagThrottled
 	flagClientSaturated
 	flagClockStep
@@ -57,6 +58,7 @@ var flags = [numFlags]Flag{
 	flagModelMismatch:    {"model_mismatch", "another model answered than was asked"},
 	flagModelUnlisted:    {"model_unlisted", "the server does not list the model"},
 	flagFewPowerSamples:  {"few_power_samples", "one or two power readings in the batch's time: its energy says little"},
+	flagComponentAbove:   {"component_above_system", "a part of a machine is said to use over a fifth more than the machine"},
 	flagThrottled:        {"throttled", "heat or a power limit slowed the host down"},
 	flagClientSaturated:  {"client_saturated", "this machine was so busy that our own times may be late"},
 	flagClockStep:        {"clock_step", "somebody set the clock during the batch"},

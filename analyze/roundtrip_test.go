@@ -142,29 +142,26 @@ func sameRows[R any](t *testing.T, got arrow.RecordBatch, rows []R) {
 
 func TestRoundTrip(t *testing.T) {
 	for seed := range uint64(3) {
-		o := analyzetest.Options{Seed: seed, Repeats: 40, Unfinished: seed == 1}
+		o := analyzetest.Options{Seed: seed, Repeats: 40, Unfinished: seed == 1, Power: seed == 2}
 		root := t.TempDir()
 		done := export(t, analyzetest.Records(o), root)
 		var batches []analyze.BatchRow
 		var requests []analyze.RequestRow
+		var energy []analyze.EnergyRow
 		var chunks int64
-		ctx := analyze.Context{SessionID: o.ID()}
-		for rec := range analyzetest.Records(o) {
-			switch rec := rec.(type) {
-			case *collect.TargetInfo:
-				ctx.Target = rec
-			case *collect.Case:
-				ctx.Case = rec
-			case *collect.Batch:
-				row, rows := analyze.Derive(ctx, rec, nil)
-				batches, requests = append(batches, row), append(requests, rows...)
-				for i := range rec.Requests {
-					chunks += int64(len(rec.Requests[i].Chunks))
-				}
+		for _, r := range derived(t, analyzetest.Records(o)) {
+			energy = append(energy, r.Energy...)
+			if r.Batch == nil {
+				continue
+			}
+			batches, requests = append(batches, r.Row), append(requests, r.Requests...)
+			for i := range r.Batch.Requests {
+				chunks += int64(len(r.Batch.Requests[i].Chunks))
 			}
 		}
 		sameRows(t, read(t, root, done, "batches"), batches)
 		sameRows(t, read(t, root, done, "requests"), requests)
+		sameRows(t, read(t, root, done, "energy"), energy)
 		if done.Rows["chunks"] != chunks || read(t, root, done, "chunks").NumRows() != chunks {
 			t.Errorf("%d chunks, want %d", done.Rows["chunks"], chunks)
 		}
@@ -201,7 +198,7 @@ func TestRoundTripOfWhatIsOnlyCopied(t *testing.T) {
 			"exo", "{}", "label", []string{"a", "", "a"}, "note\uFFFD", `{"stamps":"kernel"}`}},
 		"segments": {{"s", int64(4), start.Add(time.Microsecond), "tv", "boot", int64(5), int64(6)}},
 		"targets": {{"s", int64(7), "e", "ev", "d", "u", "m", "sm", "f", "q", "sh", "im", []string{"n1", "n2"}, "i", 1.5, 2.5, "sj", "cj",
-			nil, nil, int64(20), int64(21), int64(22), int64(23)}},
+			nil, nil, int64(20), int64(21), int64(22), int64(23), nil}},
 		"cases": {{"s", int64(7), int64(8), int64(9), int64(10), int64(11), int64(12), "prefix", "nonce", "ban", "sized", "tokenizer", true, "ph"}},
 		"chunks": {{"s", int64(14), int64(0), int64(15), int64(16), "tool", int64(17)},
 			{"s", int64(14), int64(1), int64(18), int64(19), "usage", nil}},

@@ -47,6 +47,7 @@ type TargetRow struct {
 	collect.TargetInfo
 	PowerWatts *float64 // over the target's own window
 	PowerScope string
+	IdleWatts  *float64 // before its first request, in the same scope
 }
 
 // CaseRow is a row of table cases.
@@ -77,11 +78,13 @@ type BatchRow struct {
 	EnergyLowJ             *float64
 	EnergyHighJ            *float64
 	EnergyPartialJ         *float64
+	EnergyNetJ             *float64
 	EnergyCoverage         string
 	EnergyNullReason       string
 	AvgPowerW              *float64
 	PowerScope             string
 	PowerSource            string
+	EnergyIndicative       *bool
 	JPerOutputToken        *float64
 	JPerTotalToken         *float64
 	PrefillJPerPromptToken *float64

@@ -48,6 +48,7 @@ func Tables() []Table {
 		{"requests", declared(requestColumns())},
 		{"chunks", declared(chunkColumns())},
 		{"samples", declared(sampleColumns())},
+		{"energy", declared(energyColumns())},
 	}
 }
 

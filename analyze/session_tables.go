@@ -12,6 +12,7 @@ type sessionTables struct {
 	requests *tableWriter[RequestRow]
 	chunks   *tableWriter[ChunkRow]
 	samples  *tableWriter[SampleRow]
+	energy   *tableWriter[EnergyRow]
 }
 
 func openTables(files *fileSet) (*sessionTables, error) {
@@ -25,6 +26,7 @@ func openTables(files *fileSet) (*sessionTables, error) {
 		open(files, "requests", requestColumns(), &t.requests),
 		open(files, "chunks", chunkColumns(), &t.chunks),
 		open(files, "samples", sampleColumns(), &t.samples),
+		open(files, "energy", energyColumns(), &t.energy),
 	)
 	if err != nil {
 		return nil, err
@@ -44,7 +46,7 @@ func open[R any](files *fileSet, name string, cols []column[R], t **tableWriter[
 // close writes the ends of all files.
 func (t *sessionTables) close() error {
 	return errors.Join(t.sessions.close(), t.segments.close(), t.targets.close(), t.cases.close(),
-		t.batches.close(), t.requests.close(), t.chunks.close(), t.samples.close())
+		t.batches.close(), t.requests.close(), t.chunks.close(), t.samples.close(), t.energy.close())
 }
 
 // rows counts the rows by table.
@@ -52,5 +54,6 @@ func (t *sessionTables) rows() map[string]int64 {
 	return map[string]int64{
 		"sessions": t.sessions.n, "segments": t.segments.n, "targets": t.targets.n, "cases": t.cases.n,
 		"batches": t.batches.n, "requests": t.requests.n, "chunks": t.chunks.n, "samples": t.samples.n,
+		"energy": t.energy.n,
 	}
 }

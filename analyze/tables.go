@@ -74,6 +74,7 @@ func targetColumns() []column[TargetRow] {
 		in("B", optInt64("model_size_bytes", "memory that the loaded model takes", func(r *row) *int64 { return r.ModelBytes })),
 		in("B", optInt64("model_gpu_bytes", "how much of that is on the GPU", func(r *row) *int64 { return r.ModelGPUBytes })),
 		optInt64("max_streams", "requests that the server runs at once; more wait", func(r *row) *int64 { return r.MaxStreams }),
+		in("W", double("idle_watts", "mean power of the quiet window before the first request, in power_scope", func(r *row) *float64 { return r.IdleWatts })),
 	}
 }
 

@@ -33,6 +33,7 @@ type Options struct {
 	Tokens      int       // output tokens, one a chunk; default 20
 	Clean       bool      // no faults
 	Unfinished  bool      // no End: the process died
+	Power       bool      // sensors that are read once a second, and a quiet window before each target
 }
 
 func (o Options) defaults() Options {
@@ -116,6 +117,7 @@ type generator struct {
 	now   int64 // ns since the segment's origin
 	batch int64
 	req   int64
+	meter meter
 }
 
 func (g *generator) put(rec collect.Record) {
@@ -134,10 +136,14 @@ func (g *generator) run() {
 	})
 	g.put(&collect.Segment{Segment: 1, StartedAt: o.Start, ToolVersion: "0.0.0-test", BootID: "boot", PID: 4242,
 		PlannedBatches: int64(o.Targets * len(o.PP) * len(o.Concurrency) * o.Repeats)})
+	if o.Power {
+		g.put(sensors())
+	}
 	caseID := int64(0)
 	for t := range o.Targets {
 		target := targetInfo(t)
 		g.put(target)
+		g.idle(target.TargetID)
 		caseID = g.target(t, target, caseID)
 	}
 	if !o.Unfinished {
@@ -162,10 +168,17 @@ func (g *generator) target(t int, info *collect.TargetInfo, caseID int64) int64 
 			g.put(c)
 			for repeat := -1; repeat < g.o.Repeats && !g.ended; repeat++ {
 				g.put(g.newBatch(t, info, c, repeat))
+				if g.o.Power {
+					g.put(g.meter.read(g.now))
+				}
 			}
 		}
 	}
-	g.put(g.readings())
+	if g.o.Power {
+		g.put(g.meter.read(g.now + 1000*millisecond))
+	} else {
+		g.put(g.readings())
+	}
 	return caseID
 }
 

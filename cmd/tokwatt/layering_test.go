@@ -23,6 +23,7 @@ var layers = map[string]string{
 	"power/amdgpu":                 "power",
 	"power/battery":                "power power/child",
 	"power/child":                  "power",
+	"power/local":                  "power power/amdgpu power/battery power/ioreport power/macmon power/nvidia power/powermetrics power/rapl",
 	"power/macmon":                 "power power/child",
 	"power/nvidia":                 "power power/child",
 	"power/powermetrics":           "power power/child",
@@ -47,7 +48,8 @@ var layers = map[string]string{
 	"collect/collecttest":          "collect collect/script",
 	"store":                        "collect store/internal/boltpage",
 	"store/internal/boltpage":      "",
-	"analyze":                      "collect",
+	"analyze":                      "analyze/meter collect power",
+	"analyze/meter":                "collect power",
 	"analyze/analyzetest":          "collect",
 	"analyze/analyzetest/casetest": "analyze collect collect/script",
 	"analyze/duck":                 "analyze",
@@ -55,7 +57,7 @@ var layers = map[string]string{
 	"plot":                         "analyze",
 	"cmd/tokwatt": "mlx/engine mlx/model collect collect/calibrate collect/exchange collect/exo collect/find collect/host " +
 		"collect/inproc collect/kinds collect/ollama collect/openai collect/prompt collect/prompt/source " +
-		"store analyze analyze/duck analyze/duck/rowio plot",
+		"power power/local store analyze analyze/duck analyze/duck/rowio plot",
 }
 
 // owners says which packages may import a library: one library, one package,

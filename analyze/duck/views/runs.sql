@@ -17,7 +17,7 @@ select r.session_id, r.host, r.date,
        -- target
        t.target_id, t.engine, t.engine_version, t.driver, t.endpoint, t.model_id, t.model_format, t.model_quantization,
        t.placement_sharding, t.placement_instance_meta, t.placement_nodes, t.instance_id,
-       t.context_tokens, t.model_size_bytes, t.model_gpu_bytes, t.max_streams, t.power_watts, t.power_scope,
+       t.context_tokens, t.model_size_bytes, t.model_gpu_bytes, t.max_streams, t.power_watts, t.power_scope, t.idle_watts,
        -- case
        c.case_id, c.pp, c.tg, c.template_head_tokens, c.concurrency, c.cache_mode, c.cold_method, c.eos_ban,
        c.prompt_kind, c.prompt_source, c.prompt_hash, c.streaming,

@@ -1,0 +1,84 @@
+package analyze
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"tokwatt/power"
+)
+
+// PowerSession is one session as its sensors saw it: the power of each sensor
+// over time, and what ran meanwhile. Times are in ns from the origin of their
+// segment's clock.
+type PowerSession struct {
+	SessionID string
+	Host      string
+	Segments  []PowerSegment
+	Targets   []PowerTarget
+	Traces    []PowerTrace
+	Batches   []PowerBatch // in order of time, warm-ups included
+	Idle      []PowerIdle
+}
+
+// PowerSegment is one process run of the session.
+type PowerSegment struct {
+	Segment   int64
+	StartedAt time.Time // of its clock's origin
+}
+
+// PowerTarget names what was measured.
+type PowerTarget struct {
+	TargetID      int64
+	Engine        string
+	EngineVersion string
+	ModelID       string
+	Quantization  string
+}
+
+// PowerBatch is when a batch ran, and when its outputs began.
+type PowerBatch struct {
+	Segment, TargetID, CaseID, BatchID int64
+	StartNS, EndNS                     int64
+	Warmup                             bool
+	PP                                 *int64
+	TG, Concurrency                    int64
+	// The first output of the first stream and that of the last; nil where the
+	// client did not see one of every stream.
+	FirstNS, LastNS *int64
+}
+
+// PowerIdle is a quiet window before a target's first request.
+type PowerIdle struct {
+	Segment, TargetID int64
+	StartNS, EndNS    int64
+}
+
+// PowerTrace is the power of one sensor in one segment.
+type PowerTrace struct {
+	Segment             int64
+	Node, Source, Scope string
+	Kind                power.Kind
+	Stretches           []power.Stretch // in order of time
+	Readings            int             // that renewed the sensor
+	Rejected            int             // that could not be true
+}
+
+// mostDevices is how many devices readings may be the sum of: samples don't
+// tell how many there are, and it bounds what can be true.
+const mostDevices = 16
+
+// NewPowerTrace makes the trace of a channel's readings, in any order: t says
+// whose they are. The area under it is the energy that table energy has of the
+// same time. It is nil where the metric says nothing of power.
+func NewPowerTrace(t PowerTrace, metric power.Metric, readings []power.Reading) *PowerTrace {
+	kind, ok := power.KindOf(metric, readings)
+	if !ok {
+		return nil
+	}
+	curve := power.NewCurve(kind, power.CurveOptions{Scope: power.Scope(t.Scope), Devices: mostDevices}, readings)
+	always := curve.Energy(math.MinInt64, math.MaxInt64)
+	t.Kind, t.Stretches = kind, slices.Collect(curve.Stretches())
+	t.Readings, t.Rejected = int(always.Samples), int(always.Rejected)
+	return &t
+}
