@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"tokwatt/collect"
+	sensors "tokwatt/power/local"
 )
 
 func (a *app) collect() *cli.Command {
@@ -26,6 +27,9 @@ func (a *app) collect() *cli.Command {
 			b, err := a.newBench(ctx, cmd)
 			if err != nil {
 				return err
+			}
+			if err := sensors.Check(powerNames(b.session)); err != nil {
+				return usagef("--power: %w", err)
 			}
 			if cmd.Bool("dry-run") {
 				return a.dryRun(ctx, b)

@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"tokwatt/collect"
+	sensors "tokwatt/power/local"
 )
 
 // The categories whose flags the help screen joins into a paragraph: they are
@@ -78,7 +79,7 @@ func timeFlags() []cli.Flag {
 		&secondsFlag{Category: c, Name: "pause", Usage: "before batches (1s)"},
 		&secondsFlag{Category: c, Name: "group-pause", Usage: "between rounds (1s)"},
 		&secondsFlag{Category: c, Name: "target-pause", Usage: "between targets (0; asiai 5s)"},
-		&secondsFlag{Category: c, Name: "metrics-interval", Usage: "of sensors (1s)"},
+		&secondsFlag{Category: c, Name: "metrics-interval", Usage: "of sensors (what each gives cheaply; exo 1s)"},
 	}
 }
 
@@ -103,20 +104,22 @@ func runFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Category: c, Name: "suite", Usage: "`FILE`.toml of several targets and matrices"},
 		&cli.StringFlag{Category: c, Name: "resume", Usage: "`ID` (or last) go on"},
-		&cli.BoolFlag{Category: c, Name: "dry-run", Usage: "only show what would run"},
+		&cli.BoolFlag{Category: c, Name: "dry-run", Usage: "show what would run"},
 		&cli.StringFlag{Category: c, Name: "label", Usage: "`NAME` for models called differently"},
 		&textsFlag{Category: c, Name: "tag", Usage: "`TAG`"},
 		&cli.StringFlag{Category: c, Name: "note", Usage: "`TEXT`"},
 		&cli.BoolFlag{Category: c, Name: "no-system-metrics", Usage: "read no sensors"},
-		&cli.StringFlag{Category: c, Name: "json-out", Usage: "`FILE` write exo-bench's results file"},
+		&wordsFlag{Category: c, Name: "power", Usage: "`LIST` of sources, or off (auto)"},
+		&cli.BoolFlag{Category: c, Name: "no-idle", Usage: "no quiet 10 s"},
+		&cli.StringFlag{Category: c, Name: "json-out", Usage: "`FILE` exo-bench's results file"},
 		&cli.BoolFlag{Category: c, Name: "stdout", Usage: "print it"},
-		&cli.BoolFlag{Category: c, Name: "json", Usage: "one document"},
+		&cli.BoolFlag{Category: c, Name: "json", Usage: "as JSON"},
 	}
 }
 
 // sessionFlags are those that a whole session has once: a suite may have them
 // at its top, not in one of its runs.
-var sessionFlags = []string{"suite", "resume", "label", "tag", "note", "dry-run", "no-system-metrics", "metrics-interval", "json-out", "stdout", "json", "db"}
+var sessionFlags = []string{"suite", "resume", "label", "tag", "note", "dry-run", "no-system-metrics", "power", "metrics-interval", "json-out", "stdout", "json", "db"}
 
 func atLeast(least int) func(int) error {
 	return func(n int) error {
@@ -134,4 +137,5 @@ var choices = map[string][]string{
 	"order":         {string(collect.OrderInterleaved), string(collect.OrderListed)},
 	"instance-meta": {"ring", "jaccl", "both"},
 	"sharding":      {"pipeline", "tensor", "both"},
+	"power":         append([]string{sensors.Auto, sensors.Off}, sensors.Names()...),
 }

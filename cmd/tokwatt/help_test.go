@@ -64,8 +64,8 @@ var inexact = []string{"collect", "demo", "engines", "version", "status"}
 func TestHelpExamples(t *testing.T) {
 	db := fixture(t)
 	for name, cmd := range allCommands() {
-		if name == "demo" || name == "calibrate" {
-			continue // TestDemo, TestCalibrateExamples
+		if slices.Contains([]string{"demo", "calibrate", "power"}, name) {
+			continue // TestDemo, TestCalibrateExamples, TestPowerExamples
 		}
 		t.Run(called(name), func(t *testing.T) {
 			if slices.Contains([]string{"summary", "query", "plot", "archive", "version", ""}, name) {

@@ -12,6 +12,7 @@ import (
 
 	"tokwatt/collect"
 	"tokwatt/collect/host"
+	sensors "tokwatt/power/local"
 	"tokwatt/store"
 )
 
@@ -75,6 +76,10 @@ func (a *app) collectInto(ctx context.Context, db *store.Store, b *bench) (strin
 	if runner.Session.Calibration, err = latestCalibration(ctx, db, runner.Session.Host.Name); err != nil {
 		return "", storeError(err)
 	}
+	if runner.Sources, err = openSensors(ctx, b.session, progress.say); err != nil {
+		return "", err
+	}
+	defer sensors.Close(runner.Sources)
 	m := &measurement{app: a, db: db, session: runner.Session.ID, progress: progress}
 	if err := m.recall(ctx, b); err != nil {
 		return "", err
@@ -181,7 +186,7 @@ func (a *app) runner(ctx context.Context, db *store.Store, b *bench) (*collect.R
 		Segment:     collect.Segment{ToolVersion: toolVersion(), BootID: host.BootID(), PID: int64(os.Getpid())},
 		Past:        b.past,
 		NoSensors:   b.session.has("no-system-metrics"),
-		SampleEvery: interval,
+		SampleEvery: cmp.Or(interval, b.plans[0].profile.SampleEvery()),
 		Heat:        host.Heat(ctx),
 	}, nil
 }

@@ -57,6 +57,7 @@ func (p *plan) override(s *collect.Spec) {
 	set(p.cmd, "order", func() { s.Order = collect.Order(p.cmd.String("order")) })
 	set(p.cmd, "temperature", func() { s.Temperature = value(p.cmd.Float("temperature")) })
 	set(p.cmd, "seed", func() { s.Seed = value(int64(p.cmd.Int("seed"))) })
+	set(p.cmd, "no-idle", func() { s.NoIdle = p.cmd.Bool("no-idle") })
 	set(p.cmd, "stream", func() { s.Streaming = p.streaming() })
 	set(p.cmd, "use-prefix-cache", func() {
 		s.Cache = collect.CacheCold

@@ -48,6 +48,8 @@ func (p *progress) notify(s collect.Progress) {
 		p.step(s, "opening "+s.Target.ModelID)
 	case collect.PhaseSize:
 		p.step(s, fmt.Sprintf("making a prompt of %d tokens", *s.Case.PP))
+	case collect.PhaseIdle:
+		p.step(s, "10 s quiet, for what is drawn at rest")
 	case collect.PhaseWarmup:
 		p.step(s, "warming up "+s.Target.ModelID)
 	case collect.PhaseMeasure:
