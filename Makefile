@@ -11,7 +11,7 @@ SIZE ?= full
 # FAMILY of models for oracle: one of them, today's, or all where it is empty.
 FAMILY ?= $(if $(filter ci,$(SIZE)),today)
 
-.PHONY: help build tidy lint cross test nocgo ioreport-fake race python models kill stats parity oracle exo-parity demo e2e bench clean
+.PHONY: help build tidy lint cross test nocgo ioreport-fake race python mlx-lib models kill stats parity oracle exo-parity demo e2e bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ race: ## the packages that start goroutines, under the race detector
 
 python: ## a virtual environment with what the next targets compare with, in .cache
 	@scripts/python.sh "$(CACHE)"
+
+mlx-lib: ## MLX's library for the embedded engine, MLX=0.32.2 of it, in .cache
+	@scripts/mlx-lib.sh "$(CACHE)" $(MLX)
 
 models: ## the model folders for e2e, in .cache
 	scripts/models.sh $(PYTHON) $(CACHE)/models
