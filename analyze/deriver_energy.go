@@ -27,15 +27,6 @@ func (t *targetEnergy) grow(m *meter.Meter, b *collect.Batch) {
 	t.span.To = max(t.span.To, b.EndNS)
 }
 
-// nodes are those that a target runs on: its placement's, else as the sensors
-// tell.
-func (d *Deriver) nodes(t *collect.TargetInfo) []string {
-	if len(t.Nodes) > 0 {
-		return t.Nodes
-	}
-	return d.meter.Nodes(t.TargetID)
-}
-
 // derive makes the rows of a batch, or those of a quiet window.
 func (d *Deriver) derive(w waiting) Derived {
 	if w.batch == nil {

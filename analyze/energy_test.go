@@ -401,3 +401,28 @@ func TestEnergiesAddUp(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoseSensors: the readings of this machine say nothing of a server
+// elsewhere; those of its own machine do.
+func TestWhoseSensors(t *testing.T) {
+	for _, c := range []struct{ endpoint, node, reason string }{
+		{"", "", ""},
+		{"http://127.0.0.1:8080/v1", "", ""},
+		{"http://[::1]:8080/v1", "", ""},
+		{"http://localhost/v1", "", ""},
+		{"http://HOST.local:8080/v1", "", ""},
+		{"http://studio.lan:8080/v1", "", "node_missing"},
+		{"http://192.168.1.7:8080/v1", "", "node_missing"},
+		{"http://192.168.1.7:8080/v1", "192.168.1.7", ""},
+		{"http://127.0.0.1:8080/v1", "192.168.1.7", "node_missing"},
+	} {
+		p := newPlant()
+		p.target.Endpoint = c.endpoint
+		p.add(&collect.Sensors{Segment: 1, EveryNS: 1e9, Channels: []collect.Channel{{Node: c.node, Source: "s", Scope: "system", Metric: "power", Unit: "W"}}})
+		p.batch(1, 2, 5, 8)
+		p.read(1, c.node, "system", "power", 0, 10, 1, constant(50))
+		if b := p.run(t).batches[0]; b.EnergyNullReason != c.reason || (b.EnergyJ == nil) != (c.reason != "") {
+			t.Errorf("%s, read on %q: %q, want %q", c.endpoint, c.node, b.EnergyNullReason, c.reason)
+		}
+	}
+}

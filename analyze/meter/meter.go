@@ -122,21 +122,24 @@ func (m *Meter) Full() (before int64, ok bool) {
 	return before, ok
 }
 
-// Nodes are the machines that a target with the given id runs on as far as
-// sensors tell: those of its engine's sensors, else of this machine's, else all
-// that have a reading of energy.
-func (m *Meter) Nodes(target int64) []string {
-	for _, whose := range []int64{target, 0} {
-		var nodes []string
-		for _, d := range m.declared {
-			if d.target == whose {
-				nodes = append(nodes, d.channel.Node)
-			}
+// Declared are the machines of the sensors that were declared for a target, or
+// with 0 for this machine.
+func (m *Meter) Declared(target int64) []string {
+	var nodes []string
+	for _, d := range m.declared {
+		if d.target == target {
+			nodes = append(nodes, d.channel.Node)
 		}
-		if len(nodes) > 0 {
-			slices.Sort(nodes)
-			return slices.Compact(nodes)
-		}
+	}
+	slices.Sort(nodes)
+	return slices.Compact(nodes)
+}
+
+// Undeclared are the machines that have a reading of energy, in a segment that
+// declared no sensors at all; else none.
+func (m *Meter) Undeclared() []string {
+	if len(m.declared) > 0 {
+		return nil
 	}
 	var nodes []string
 	for _, s := range m.series {
