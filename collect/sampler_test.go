@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -370,6 +371,47 @@ func TestMemoryOfALongBatch(t *testing.T) {
 		}
 		if left, _ := s.take(); left.count > 4 || len(left.blocks) > 1 {
 			t.Errorf("%d samples are left", left.count)
+		}
+	})
+}
+
+// TestADayOfSensors: 24 hours of batches of 20 minutes, four nodes at 4 Hz.
+// Memory is that of one batch, from the first to the last.
+func TestADayOfSensors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("1.4 million readings")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		d := newFake()
+		d.prefill, d.step = 20*time.Minute-time.Second, time.Second
+		r := fakeRunner()
+		for _, name := range []string{"a", "b", "c", "d"} {
+			r.Sources = append(r.Sources, meter(name))
+		}
+		var heap []uint64
+		samples := 0
+		for rec, err := range r.Run(t.Context(), Job{Driver: d, Spec: Spec{PP: []int64{1}, TG: []int64{2}, Repeat: 72, Warmup: value(0)}}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch rec := rec.(type) {
+			case *Samples:
+				samples += len(rec.Samples)
+			case *Batch:
+				if rec.BatchID%24 == 2 {
+					runtime.GC()
+					var m runtime.MemStats
+					runtime.ReadMemStats(&m)
+					heap = append(heap, m.HeapAlloc)
+				}
+			}
+		}
+		if want := 4 * 4 * 24 * 3600; samples < want || samples > want*101/100 {
+			t.Errorf("%d samples, want %d", samples, want)
+		}
+		t.Logf("%d samples, heap %d", samples, heap)
+		if first, last := heap[0], heap[len(heap)-1]; last > first+1<<18 {
+			t.Errorf("the heap grew from %d to %d bytes", first, last)
 		}
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -12,6 +14,8 @@ import (
 	"tokwatt/collect"
 	"tokwatt/collect/calibrate"
 	"tokwatt/collect/host"
+	"tokwatt/power"
+	sensors "tokwatt/power/local"
 	"tokwatt/store"
 )
 
@@ -25,6 +29,7 @@ store keeps the newest result, and every session that follows a copy of it.`,
 		Flags: []cli.Flag{
 			&intsFlag{Name: "concurrency", Usage: "`N,…` streams at once", DefaultText: "1,8,32"},
 			&cli.IntFlag{Name: "requests", Usage: "`N` each at least; there is a p99 from 100 on", Value: calibrate.DefaultRequests, Validator: atLeast(2)},
+			&cli.BoolFlag{Name: "power", Usage: "measure twice: what reading the sensors costs, too"},
 			jsonFlag(),
 		},
 		Metadata: examples("tokwatt calibrate --concurrency 1,8 --requests 10", "tokwatt calibrate --concurrency 4 --requests 8 --json"),
@@ -55,6 +60,12 @@ func (a *app) runCalibration(ctx context.Context, cmd *cli.Command, opts calibra
 	name := host.Describe(ctx).Name
 	if _, err := latestCalibration(ctx, db, name); err != nil { // before it costs time
 		return storeError(err)
+	}
+	if cmd.Bool("power") {
+		if opts.Sources, err = readableSensors(ctx); err != nil {
+			return err
+		}
+		defer sensors.Close(opts.Sources)
 	}
 	bar := newProgress(a.err)
 	defer bar.done()
@@ -98,19 +109,41 @@ func (a *app) printCalibration(res calibrate.Result, asJSON bool) error {
 	if asJSON {
 		return a.printJSON(res)
 	}
-	t := newTable(a.out, "streams", "n", "TTFT\nerror", "\np99", "interval\nerror", "gap sd\nsaid", "\ntrue", "spread\nµs", "CPU\ns/1k tok")
-	rightAligned(t, 1, 2, 3, 4, 5, 6, 7, 8, 9)
-	for _, l := range res.Levels {
-		t.AppendRow([]any{l.Streams, l.Requests, micro(l.TTFTErrP50MS), micro(l.TTFTErrP99MS), micro(l.ITLErrMeanMS),
-			micro(l.GapSDMS), micro(l.GapSDTrueMS), figure(l.SpreadUS), micro(l.CPUS)})
-	}
-	t.Render()
+	a.printLevels(res.Levels)
 	who := "as each read returned"
 	if res.Stamps == collect.StampKernel {
 		who = "by the kernel"
 	}
 	fmt.Fprintf(a.out, "ms; an error is what this client says less what the server did\narrivals are stamped %s; spread: first request sent to the last\n", who)
+	if p := res.Power; p != nil {
+		fmt.Fprintf(a.out, "\nthe same while sensors are read: %s\n", strings.Join(p.Sources, ", "))
+		a.printLevels(p.Levels)
+		fmt.Fprintf(a.out, "reading them takes %s s of CPU in %s s, %.1f %% of a core: %s\n",
+			sig(p.CPUS), sig(p.WallS), 100*p.CPUS/max(p.WallS, 1e-9), plural(int64(p.Samples), "reading"))
+	}
 	return nil
+}
+
+func (a *app) printLevels(levels []calibrate.Level) {
+	t := newTable(a.out, "streams", "n", "TTFT\nerror", "\np99", "interval\nerror", "gap sd\nsaid", "\ntrue", "spread\nµs", "CPU\ns/1k tok")
+	rightAligned(t, 1, 2, 3, 4, 5, 6, 7, 8, 9)
+	for _, l := range levels {
+		t.AppendRow([]any{l.Streams, l.Requests, micro(l.TTFTErrP50MS), micro(l.TTFTErrP99MS), micro(l.ITLErrMeanMS),
+			micro(l.GapSDMS), micro(l.GapSDTrueMS), figure(l.SpreadUS), micro(l.CPUS)})
+	}
+	t.Render()
+}
+
+// readableSensors are this machine's, as collect reads them.
+func readableSensors(ctx context.Context) ([]power.Source, error) {
+	sources, err := sensors.Sources(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(sources, func(s power.Source) bool { return sensors.Readable(s.Probe(ctx)) }) {
+		return nil, errors.Join(&coded{exitNothing, errors.New("no power can be read here, so reading it costs nothing: `tokwatt power --once` says why")}, sensors.Close(sources))
+	}
+	return sources, nil
 }
 
 // micro prints ms to the microsecond: below it a stamp says nothing.

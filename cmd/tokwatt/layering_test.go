@@ -44,7 +44,7 @@ var layers = map[string]string{
 	"collect/prompt/tokenizer":     "",
 	"collect/exchange":             "collect analyze",
 	"collect/script":               "",
-	"collect/calibrate":            "collect collect/openai collect/script analyze",
+	"collect/calibrate":            "collect collect/openai collect/script analyze power",
 	"collect/collecttest":          "collect collect/script",
 	"store":                        "collect store/internal/boltpage",
 	"store/internal/boltpage":      "",

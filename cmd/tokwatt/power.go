@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -40,8 +39,7 @@ code is 3 where no power can be read.`,
 			case cmd.Bool("json") && !once:
 				return usagef("--json is for one reading: add --once")
 			}
-			names := strings.FieldsFunc(strings.Join(cmd.Args().Slice(), ","), func(r rune) bool { return r == ',' })
-			sources, err := sensors.Sources(ctx, names)
+			sources, err := sensors.Sources(ctx, names(cmd.Args().Slice()...))
 			if err != nil {
 				return usage(err)
 			}

@@ -14,9 +14,14 @@ import (
 // TOKWATT_POWER, which no session keeps.
 func powerNames(session options) []string {
 	if session["power"] != nil {
-		return session.list("power")
+		return names(session.list("power")...)
 	}
-	return strings.FieldsFunc(os.Getenv("TOKWATT_POWER"), func(r rune) bool { return r == ',' || r == ' ' })
+	return names(os.Getenv("TOKWATT_POWER"))
+}
+
+// names are the words of lists.
+func names(lists ...string) []string {
+	return strings.FieldsFunc(strings.Join(lists, ","), func(r rune) bool { return r == ',' || r == ' ' })
 }
 
 // openSensors are the sensors of this machine that a session reads. Of those
@@ -26,12 +31,12 @@ func openSensors(ctx context.Context, session options, tell func(format string, 
 	if session.has("no-system-metrics") {
 		return nil, nil
 	}
-	names := powerNames(session)
-	sources, err := sensors.Sources(ctx, names)
+	wanted := powerNames(session)
+	sources, err := sensors.Sources(ctx, wanted)
 	if err != nil {
 		return nil, usagef("--power: %w", err)
 	}
-	asked := len(names) > 0 && names[0] != sensors.Auto
+	asked := len(wanted) > 0 && wanted[0] != sensors.Auto
 	some := false
 	var faults []string
 	for _, s := range sources {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -217,12 +218,14 @@ func TestOpenSensors(t *testing.T) {
 		{options{"power": []string{"off"}}, "", 0, false},
 		{options{"no-system-metrics": true, "power": []string{"battery"}}, "", 0, false},
 		{options{}, "off", 0, false},
+		{options{"power": []any{"battery,rapl"}}, "", 2, true},
 		{options{"power": []string{"battery"}}, "off", 1, true},
 	} {
 		t.Setenv("TOKWATT_POWER", c.env)
 		warned := false
 		got, err := openSensors(t.Context(), c.session, func(string, ...any) { warned = true })
-		if readable := len(got) > 0 && sensors.Readable(got[0].Probe(t.Context())); err != nil || len(got) != c.sources || warned != (c.warned && !readable) {
+		readable := len(got) > 0 && !slices.ContainsFunc(got, func(s power.Source) bool { return !sensors.Readable(s.Probe(t.Context())) })
+		if err != nil || len(got) != c.sources || warned != (c.warned && !readable) {
 			t.Errorf("%v, %q: %d sources, warned %t, %v", c.session, c.env, len(got), warned, err)
 		}
 		if err := sensors.Close(got); err != nil {

@@ -6,7 +6,9 @@
 //     main and TestMain call [RunIfServer] first.
 //  2. It measures that server with the driver and the runner of every bench,
 //     at each number of streams (calibrate.go).
-//  3. It ends the server, which hands over when it really sent what, and
+//  3. Where sensors are given, it does so once more while they are read, and
+//     reads them with nothing else to do.
+//  4. It ends the server, which hands over when it really sent what, and
 //     compares that with what analyze makes of the client's stamps, request
 //     by request (compare.go). The n-th answer begins with the word n.
 //
@@ -28,6 +30,7 @@ import (
 
 	"tokwatt/collect"
 	"tokwatt/collect/openai"
+	"tokwatt/power"
 )
 
 // The plan of each answer. 5 ms a token is faster than most models.
@@ -49,6 +52,10 @@ type Options struct {
 	// Notify is told when a batch is over, and counts those of all numbers of
 	// streams. May be nil.
 	Notify func(streams, done, planned int64)
+	// Sources are sensors whose cost is to be known: then each number of
+	// streams is measured once without and once with reading them. They are
+	// left open.
+	Sources []power.Source
 }
 
 // batches is how often a number of streams is released.
@@ -71,6 +78,17 @@ type Result struct {
 	At     time.Time           `json:"at"`     // UTC, in seconds
 	Stamps collect.StampSource `json:"stamps"` // kernel: all of them
 	Levels []Level             `json:"levels"`
+	Power  *Sampling           `json:"power,omitempty"` // nil: not asked for
+}
+
+// Sampling says what reading sensors costs: the CPU time of this process with
+// nothing else to do, and the levels measured once more while they are read.
+type Sampling struct {
+	Sources []string `json:"sources"`
+	Samples int      `json:"samples"`
+	WallS   float64  `json:"wall_s"`
+	CPUS    float64  `json:"cpu_s"`
+	Levels  []Level  `json:"levels"`
 }
 
 // Level is the result at one number of streams. An error is what the client
@@ -102,48 +120,85 @@ func Run(ctx context.Context, opts Options) (Result, error) {
 		return Result{}, err
 	}
 	defer srv.kill()
-	runs, err := measureAll(ctx, srv.url, opts)
+	runs, sampled, err := measureAll(ctx, srv.url, opts)
 	if err != nil {
 		return Result{}, err
+	}
+	var cost *Sampling
+	if len(opts.Sources) > 0 {
+		cost = sampling(ctx, opts.Sources)
 	}
 	sent, err := srv.finish()
 	if err != nil {
 		return Result{}, err
 	}
-	res := Result{At: time.Now().UTC().Truncate(time.Second), Stamps: collect.StampKernel}
+	res := Result{At: time.Now().UTC().Truncate(time.Second), Stamps: collect.StampKernel, Power: cost}
+	if res.Levels, err = res.levels(runs, sent); err == nil && cost != nil {
+		cost.Levels, err = res.levels(sampled, sent)
+	}
+	return res, err
+}
+
+// levels compares runs with what the server did, and notes whose stamps they
+// have.
+func (res *Result) levels(runs []run, sent map[int][]time.Duration) ([]Level, error) {
+	var out []Level
 	for _, r := range runs {
 		level, stamps, err := r.compare(sent)
 		if err != nil {
-			return Result{}, err
+			return nil, err
 		}
-		res.Levels = append(res.Levels, level)
+		out = append(out, level)
 		if stamps != collect.StampKernel {
 			res.Stamps = stamps
 		}
 	}
-	return res, nil
+	return out, nil
 }
 
-// measureAll makes the requests of all numbers of streams.
-func measureAll(ctx context.Context, url string, opts Options) ([]run, error) {
+// samplingTime is how long the sensors are read alone.
+const samplingTime = 3 * time.Second
+
+func sampling(ctx context.Context, sources []power.Source) *Sampling {
+	c := collect.MeasureSampling(ctx, sources, 0, samplingTime)
+	out := &Sampling{Sources: []string{}, Samples: c.Samples, WallS: c.Wall.Seconds(), CPUS: c.CPU.Seconds()}
+	for _, s := range sources {
+		out.Sources = append(out.Sources, s.Name())
+	}
+	return out
+}
+
+// measureAll makes the requests of all numbers of streams, and where there are
+// sources, right after each those that they are read beside.
+func measureAll(ctx context.Context, url string, opts Options) (runs, sampled []run, err error) {
 	var done, planned int64
 	for _, n := range opts.Streams {
 		planned += opts.batches(n)
 	}
-	var runs []run
+	if len(opts.Sources) > 0 {
+		planned *= 2
+	}
 	for _, n := range opts.Streams {
-		r, err := measure(ctx, url, n, opts.batches(n), func() {
+		over := func() {
 			done++
 			if opts.Notify != nil {
 				opts.Notify(n, done, planned)
 			}
-		})
+		}
+		r, err := measure(ctx, url, n, opts.batches(n), nil, over)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		runs = append(runs, r)
+		if len(opts.Sources) == 0 {
+			continue
+		}
+		if r, err = measure(ctx, url, n, opts.batches(n), opts.Sources, over); err != nil {
+			return nil, nil, err
+		}
+		sampled = append(sampled, r)
 	}
-	return runs, nil
+	return runs, sampled, nil
 }
 
 // run is what was measured at one number of streams.
@@ -154,14 +209,15 @@ type run struct {
 	batches []*collect.Batch
 }
 
-// measure makes the requests of one number of streams.
-func measure(ctx context.Context, url string, streams, batches int64, over func()) (run, error) {
+// measure makes the requests of one number of streams while sources, if any,
+// are read.
+func measure(ctx context.Context, url string, streams, batches int64, sources []power.Source, over func()) (run, error) {
 	spec := collect.Spec{
 		Models: []string{model}, Prompts: []collect.Text{{Text: "calibrate"}}, TG: []int64{tokens},
 		Concurrency: []int64{streams}, Repeat: int(batches), Cache: collect.CacheServer, NoEOSBan: true,
-		Pause: -1, GroupPause: -1, Timeout: time.Minute,
+		NoIdle: true, Pause: -1, GroupPause: -1, Timeout: time.Minute,
 	}
-	runner := collect.Runner{NoSensors: true, Notify: func(p collect.Progress) {
+	runner := collect.Runner{Sources: sources, Notify: func(p collect.Progress) {
 		if p.Phase == collect.PhaseMeasured {
 			over()
 		}

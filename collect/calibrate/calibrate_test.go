@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"tokwatt/collect"
 	"tokwatt/collect/calibrate"
+	"tokwatt/power"
 )
 
 func TestMain(m *testing.M) {
@@ -82,5 +85,49 @@ func TestRunEnds(t *testing.T) {
 	}})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
+	}
+}
+
+// busySensors take five milliseconds of CPU a reading.
+type busySensors struct{ reads atomic.Int64 }
+
+func (*busySensors) Name() string   { return "busy" }
+func (*busySensors) OnDemand() bool { return true }
+func (*busySensors) Close() error   { return nil }
+func (*busySensors) Probe(context.Context) []power.Channel {
+	return []power.Channel{{Scope: power.ScopePackage, Metric: power.MetricEnergy, Unit: "J"}}
+}
+
+func (s *busySensors) Read(context.Context) ([]power.Sample, error) {
+	n := s.reads.Add(1)
+	for start := time.Now(); time.Since(start) < 5*time.Millisecond; {
+	}
+	return []power.Sample{{Scope: power.ScopePackage, Metric: power.MetricEnergy, Unit: "J", End: time.Now(), Value: float64(n)}}, nil
+}
+
+// TestPower measures each level without and with sensors, and the sensors
+// alone.
+func TestPower(t *testing.T) {
+	src := &busySensors{}
+	last := int64(0)
+	res, err := calibrate.Run(t.Context(), calibrate.Options{Streams: []int64{1, 2}, Requests: 4, Sources: []power.Source{src},
+		Notify: func(_, done, planned int64) {
+			if last++; done != last || planned != 12 {
+				t.Errorf("%d of %d after %d", done, planned, last-1)
+			}
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := res.Power
+	if last != 12 || p == nil || len(p.Levels) != 2 || p.Levels[1].Streams != 2 || p.Levels[1].Requests != 4 || len(res.Levels) != 2 || p.Sources[0] != "busy" {
+		t.Fatalf("%d batches, %+v, %+v", last, res, p)
+	}
+	// Twelve readings and the first in 3 s, 5 ms each, on a machine that others use.
+	if p.Samples < 8 || p.Samples > 14 || p.WallS < 3 || p.CPUS < 0.02 || p.CPUS > 1 {
+		t.Errorf("%+v", p)
+	}
+	if res, err := calibrate.Run(t.Context(), calibrate.Options{Streams: []int64{1}, Requests: 2}); err != nil || res.Power != nil {
+		t.Errorf("not asked for: %+v, %v", res.Power, err)
 	}
 }
