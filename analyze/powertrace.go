@@ -58,7 +58,7 @@ type PowerIdle struct {
 type PowerTrace struct {
 	Segment             int64
 	Node, Source, Scope string
-	Kind                power.Kind
+	Counter, Instant    bool            // how it was read; neither: averages
 	Stretches           []power.Stretch // in order of time
 	Readings            int             // that renewed the sensor
 	Rejected            int             // that could not be true
@@ -78,7 +78,8 @@ func NewPowerTrace(t PowerTrace, metric power.Metric, readings []power.Reading) 
 	}
 	curve := power.NewCurve(kind, power.CurveOptions{Scope: power.Scope(t.Scope), Devices: mostDevices}, readings)
 	always := curve.Energy(math.MinInt64, math.MaxInt64)
-	t.Kind, t.Stretches = kind, slices.Collect(curve.Stretches())
+	t.Counter, t.Instant = kind == power.Counter, kind == power.Instant
+	t.Stretches = slices.Collect(curve.Stretches())
 	t.Readings, t.Rejected = int(always.Samples), int(always.Rejected)
 	return &t
 }
