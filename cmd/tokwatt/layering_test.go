@@ -15,6 +15,7 @@ import (
 // analyze → plot, and imports run against it. Add a line when you add a
 // package.
 var layers = map[string]string{
+	"mlx/internal/capi":            "",
 	"mlx/internal/host":            "",
 	"mlx":                          "mlx/internal/host",
 	"mlx/model":                    "mlx",
@@ -70,7 +71,7 @@ var owners = map[string]string{
 	"github.com/ardanlabs/jinja":       "collect/prompt/template",
 	"github.com/dlclark/regexp2/v2":    "collect/prompt/tokenizer",
 	"github.com/duckdb/duckdb-go/v2":   "analyze/duck",
-	"github.com/ebitengine/purego":     "power/ioreport power/nvidia",
+	"github.com/ebitengine/purego":     "mlx/internal/capi power/ioreport power/nvidia",
 	"github.com/fxamacker/cbor/v2":     "store",
 	"github.com/google/uuid":           "cmd/tokwatt store",
 	"github.com/jedib0t/go-pretty/v6":  "cmd/tokwatt",
