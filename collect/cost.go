@@ -19,7 +19,7 @@ type SamplingCost struct {
 func MeasureSampling(ctx context.Context, sources []power.Source, every, d time.Duration) SamplingCost {
 	sensors, _ := probe(ctx, sources, every)
 	start, cpu := time.Now(), cpuTime()
-	s := startSampler(ctx, NewClock(), "", sensors)
+	s := startSampler(ctx, NewClock(), "", sensors, map[string]bool{})
 	sleep(ctx, d)
 	cost := SamplingCost{CPU: cpuTime() - cpu, Wall: time.Since(start)}
 	s.stop()

@@ -19,7 +19,7 @@ func (t *targetRun) measure(ctx context.Context) error {
 		return err
 	}
 	if e, ok := t.engine.(Sensed); ok {
-		t.own = t.sense(ctx, e.Sources())
+		t.own = t.sense(ctx, e.Sources(), false)
 		defer t.own.stop()
 	}
 	if err := t.quiet(ctx); err != nil {

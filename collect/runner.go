@@ -35,7 +35,8 @@ type Runner struct {
 	Prompts Prompts
 
 	// Sources are this machine's own sensors. They are read from before the
-	// first target is made ready to after the last batch, and left open.
+	// first target is made ready to after the last batch, and left open. Of
+	// one that says that it can read nothing, nobody is warned.
 	Sources []power.Source
 
 	// NoSensors leaves all sensors alone, those of engines too; else they are

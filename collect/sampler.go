@@ -39,10 +39,12 @@ type sampler struct {
 	hottest  float64            // the highest since it was last asked for
 }
 
-func startSampler(ctx context.Context, clock *Clock, node string, sensors []sensor) *sampler {
+// startSampler begins to read sensors. Nobody is told that those in faulty can't
+// be read.
+func startSampler(ctx context.Context, clock *Clock, node string, sensors []sensor, faulty map[string]bool) *sampler {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &sampler{clock: clock, node: node, sensors: sensors, since: clock.Now(), cancel: cancel,
-		quit: make(chan struct{}), ended: make(chan struct{}), faulty: map[string]bool{}, pressure: map[string]float64{}}
+		quit: make(chan struct{}), ended: make(chan struct{}), faulty: faulty, pressure: map[string]float64{}}
 	var all sync.WaitGroup
 	for i := range sensors {
 		if !sensors[i].hopeless() {

@@ -149,6 +149,59 @@ func TestNothingIsWaitedFor(t *testing.T) {
 	})
 }
 
+// TestBlankSources: of one that says that it has no reading now nobody is
+// warned, and it is read all the same; an engine's is warned of.
+func TestBlankSources(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		battery := func() *fakeSource {
+			s := meter("battery")
+			s.channels[0].Missing = power.ReasonNoReading
+			s.read = func(_ context.Context, n int) ([]power.Sample, error) {
+				if n < 5 {
+					return nil, errors.New("on mains power")
+				}
+				return watts(9), nil
+			}
+			return s
+		}
+		warned := 0
+		r := fakeRunner()
+		r.Notify = func(p Progress) {
+			if p.Warning != "" {
+				warned++
+			}
+		}
+		d := newFake()
+		spec := Spec{PP: []int64{1}, TG: []int64{2}, Repeat: 3}
+		recs := host(t, r, d, spec, battery())
+		if samples, _ := samplesOf(recs); len(samples) == 0 || warned != 0 {
+			t.Errorf("%d samples, %d warnings", len(samples), warned)
+		}
+		d.sources = []power.Source{battery()}
+		if host(t, r, d, spec); warned != 1 {
+			t.Errorf("%d warnings of an engine's sensors", warned)
+		}
+	})
+}
+
+// BenchmarkMark is what the path of an arrival pays to have sensors read, whose
+// goroutine sleeps then.
+func BenchmarkMark(b *testing.B) {
+	m := meter("m")
+	s := startSampler(b.Context(), NewClock(), "n", []sensor{newSensor(m, m.channels, time.Hour)}, map[string]bool{})
+	defer s.stop()
+	var spent []time.Duration
+	for b.Loop() {
+		time.Sleep(time.Millisecond)
+		start := time.Now()
+		s.mark()
+		spent = append(spent, time.Since(start))
+	}
+	slices.Sort(spent)
+	b.ReportMetric(float64(spent[len(spent)/2]), "ns/mark")
+	b.ReportMetric(float64(spent[len(spent)*99/100]), "ns/mark-p99")
+}
+
 // TestMargins: what is renewed seldom is read for longer around the batches.
 func TestMargins(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -353,7 +406,7 @@ func TestMemoryOfALongBatch(t *testing.T) {
 			m := meter(name)
 			sensors = append(sensors, newSensor(m, m.channels, 0))
 		}
-		s := startSampler(t.Context(), NewClock(), "n", sensors)
+		s := startSampler(t.Context(), NewClock(), "n", sensors, map[string]bool{})
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
 		got, _ := s.take()

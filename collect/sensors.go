@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"tokwatt/power"
@@ -97,6 +98,12 @@ func (s *sensor) refresh() time.Duration {
 	return least
 }
 
+// blank reports whether the source has said that it can read nothing now.
+func (s *sensor) blank() bool {
+	readable := func(c power.Channel) bool { return c.Missing == "" }
+	return len(s.channels) > 0 && !slices.ContainsFunc(s.channels, readable)
+}
+
 // hopeless reports whether nothing will be read, now or later.
 func (s *sensor) hopeless() bool {
 	for _, c := range s.channels {
@@ -137,7 +144,9 @@ func (s *sensor) record(segment, target int64, node string) *Sensors {
 }
 
 // sense probes sources and begins to read them; without any, it does nothing.
-func (s *run) sense(ctx context.Context, sources []power.Source) *sampler {
+// With known, whoever gave them knows which can't be read, and is not warned of
+// them.
+func (s *run) sense(ctx context.Context, sources []power.Source, known bool) *sampler {
 	if s.NoSensors || len(sources) == 0 {
 		return nil
 	}
@@ -148,7 +157,11 @@ func (s *run) sense(ctx context.Context, sources []power.Source) *sampler {
 		}
 		s.warn("sensors of %s: no answer within %v, so they are not read", name, probeTimeout)
 	}
-	return startSampler(ctx, s.clock, s.node(), sensors)
+	faulty := map[string]bool{}
+	for _, one := range sensors {
+		faulty[one.Name()] = known && one.blank()
+	}
+	return startSampler(ctx, s.clock, s.node(), sensors, faulty)
 }
 
 // node is the name of this machine.

@@ -53,7 +53,7 @@ func (s *run) visit(ctx context.Context, w work) error {
 		return err
 	}
 	if s.sensors == nil {
-		s.sensors = s.sense(ctx, s.Sources)
+		s.sensors = s.sense(ctx, s.Sources, true)
 	}
 	if err := tr.prepare(ctx); err != nil {
 		return err

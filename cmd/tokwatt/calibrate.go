@@ -118,7 +118,7 @@ func (a *app) printCalibration(res calibrate.Result, asJSON bool) error {
 	if p := res.Power; p != nil {
 		fmt.Fprintf(a.out, "\nthe same while sensors are read: %s\n", strings.Join(p.Sources, ", "))
 		a.printLevels(p.Levels)
-		fmt.Fprintf(a.out, "reading them takes %s s of CPU in %s s, %.1f %% of a core: %s\n",
+		fmt.Fprintf(a.out, "reading them takes %s s of CPU in %s s, %.1f %% of a core: %s\nwhat programs that sources run take is not in it\n",
 			sig(p.CPUS), sig(p.WallS), 100*p.CPUS/max(p.WallS, 1e-9), plural(int64(p.Samples), "reading"))
 	}
 	return nil
