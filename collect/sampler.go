@@ -17,6 +17,10 @@ const (
 	stopTimeout = 2 * time.Second
 )
 
+// reviveAfter is how long a source that could be read must fail before it is
+// started again: many a laptop has slept that long.
+const reviveAfter = 30 * time.Second
+
 // sampler reads sensors beside a measurement, each in a goroutine of its own,
 // so that one that hangs keeps no other from being read. Readings are kept
 // until take is called, between batches. A nil sampler reads nothing.
@@ -59,8 +63,15 @@ func startSampler(ctx context.Context, clock *Clock, node string, sensors []sens
 func (s *sampler) watch(ctx context.Context, source *sensor) {
 	tick := time.NewTicker(source.every)
 	defer tick.Stop()
+	var good time.Time // the newest reading
 	for {
-		s.read(ctx, source)
+		switch now := time.Now(); {
+		case s.read(ctx, source):
+			good = now
+		case !good.IsZero() && now.Sub(good) >= reviveAfter:
+			source.revive(ctx)
+			good = now
+		}
 		select {
 		case <-tick.C:
 		case <-source.wake:
@@ -111,7 +122,8 @@ func (s *sampler) margin() time.Duration {
 	return most
 }
 
-func (s *sampler) read(ctx context.Context, source power.Source) {
+// read takes a reading, and reports whether it went well.
+func (s *sampler) read(ctx context.Context, source power.Source) bool {
 	limited, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	samples, err := source.Read(limited)
@@ -136,6 +148,7 @@ func (s *sampler) read(ctx context.Context, source power.Source) {
 			s.hottest = max(s.hottest, r.Value)
 		}
 	}
+	return err == nil
 }
 
 // sample puts a reading on the segment's clock. One that does not say when it

@@ -184,6 +184,46 @@ func TestBlankSources(t *testing.T) {
 	})
 }
 
+// mortal is a source that ends, and can be started again.
+type mortal struct {
+	*fakeSource
+	dead    bool
+	revived []time.Duration
+	start   time.Time
+}
+
+func (m *mortal) Revive(context.Context) {
+	m.revived = append(m.revived, time.Since(m.start))
+	m.dead = len(m.revived)%2 == 1 // the first attempt fails
+}
+
+// TestRevival: a source that has ended is started again after a while, and
+// again; one that never could be read is not.
+func TestRevival(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &mortal{fakeSource: meter("mortal"), start: time.Now()}
+		works := m.read
+		m.read = func(ctx context.Context, n int) ([]power.Sample, error) {
+			if m.dead = m.dead || time.Since(m.start) == time.Minute; m.dead {
+				return nil, errors.New("the program has ended")
+			}
+			return works(ctx, n)
+		}
+		never := &mortal{fakeSource: meter("never"), start: time.Now(), dead: true}
+		never.read = func(context.Context, int) ([]power.Sample, error) { return nil, errors.New("it never ran") }
+		s := startSampler(t.Context(), NewClock(), "n", []sensor{newSensor(m, m.channels, time.Second), newSensor(never, never.channels, time.Second)}, map[string]bool{})
+		time.Sleep(5*time.Minute + time.Second/2)
+		s.stop()
+		got, faults := s.take()
+		if want := []time.Duration{89 * time.Second, 119 * time.Second}; !slices.Equal(m.revived, want) || len(never.revived) != 0 {
+			t.Errorf("started again at %v and %v", m.revived, never.revived)
+		}
+		if want := 302 - 60; got.count != want || len(faults) != 2 {
+			t.Errorf("%d readings, want %d; %v", got.count, want, faults)
+		}
+	})
+}
+
 // BenchmarkMark is what the path of an arrival pays to have sensors read, whose
 // goroutine sleeps then.
 func BenchmarkMark(b *testing.B) {

@@ -86,6 +86,23 @@ func newSensor(s power.Source, channels []power.Channel, every time.Duration) se
 	return out
 }
 
+// A Reviver is a power.Source that can be started again when it has ended, as
+// a program that it runs may have.
+type Reviver interface {
+	Revive(ctx context.Context)
+}
+
+// revive starts a source again that can be.
+func (s *sensor) revive(ctx context.Context) {
+	r, ok := s.Source.(Reviver)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	r.Revive(ctx)
+}
+
 // refresh is how often the fastest of the sensors that can be read is renewed;
 // 0: not known.
 func (s *sensor) refresh() time.Duration {

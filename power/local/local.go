@@ -159,6 +159,10 @@ type probed struct {
 
 func (p *probed) Probe(context.Context) []power.Channel { return p.channels }
 
+// Revive starts the source again where it has ended: that is what its own Probe
+// does.
+func (p *probed) Revive(ctx context.Context) { p.Source.Probe(ctx) }
+
 // mute is a source that did not answer. It is left alone.
 type mute struct{ power.Source }
 

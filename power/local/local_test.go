@@ -97,6 +97,10 @@ func TestChoose(t *testing.T) {
 			if f := made[one.Name()]; f.probes != 1 {
 				t.Errorf("%s was probed %d times", f.name, f.probes)
 			}
+			one.(interface{ Revive(context.Context) }).Revive(t.Context())
+			if f := made[one.Name()]; f.probes != 2 {
+				t.Errorf("%s was not started again", f.name)
+			}
 			if r, err := one.Read(t.Context()); err != nil || r[0].Source != one.Name() {
 				t.Errorf("%v, %v", r, err)
 			}
