@@ -38,6 +38,10 @@ func (p Panel) plot(th theme) *gonum.Plot {
 	grid := plotter.NewGrid()
 	grid.Vertical = draw.LineStyle{Color: th.grid, Width: 0.5}
 	grid.Horizontal = grid.Vertical
+	if p.Kind == Traces {
+		g.Add(bandMarks{p, th}, grid, traceMarks{p, th})
+		return g
+	}
 	if p.Kind == Strips {
 		grid.Horizontal.Color = nil // gonum would draw it through the labels' lanes
 		g.Y.Scale = gonum.InvertedScale{Normalizer: gonum.LinearScale{}}
@@ -103,7 +107,7 @@ func (m curveMarks) Plot(c draw.Canvas, g *gonum.Plot) {
 	}
 	for i, s := range m.panel.Series {
 		for _, p := range s.Points {
-			m.th.marker(&c, s.Style, vg.Point{X: x(p.X) + shift(i), Y: y(p.Median)}, markerRadius)
+			m.th.mark(&c, s.Style, vg.Point{X: x(p.X) + shift(i), Y: y(p.Median)}, p.Hollow)
 		}
 	}
 }

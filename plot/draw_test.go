@@ -92,7 +92,7 @@ func overlap(a, b vg.Rectangle) bool {
 // whatever the picture.
 func TestNothingOverlapsOrIsCut(t *testing.T) {
 	for _, pic := range gallery() {
-		fig, err := pic.build(pic.rows, pic.opt)
+		fig, err := pic.build()
 		if err != nil {
 			t.Fatal(err)
 		}

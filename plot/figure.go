@@ -2,7 +2,7 @@ package plot
 
 // Options choose what a figure shows. The zero value is the default.
 type Options struct {
-	X   string   // Scaling: "pp" or "concurrency"; empty: the one that varies, pp where both do
+	X   string   // Scaling, Energy: "pp" or "concurrency"; empty: the one that varies, pp where both do
 	Y   []string // metrics by name, a panel each; empty: those of the kind of figure
 	By  []string // keys that tell the series apart, see Keys; empty: those that vary
 	Log string   // logarithmic axes: "x", "y", "xy" or "none"; empty: the axes that need it
@@ -13,8 +13,9 @@ type Figure struct {
 	Title    string
 	Subtitle string // what all the cases have in common
 	Panels   []Panel
-	Legend   []string // names of the series by Series.Style; empty where there is only one
-	Notes    []string // footnotes, a sentence each
+	Legend   []string   // names of the series by Series.Style; empty where there is only one
+	Bands    []BandKind // those that the legend tells
+	Notes    []string   // footnotes, a sentence each
 }
 
 // Panel is one pair of axes with its series.
@@ -24,6 +25,12 @@ type Panel struct {
 	X, Y   Axis
 	Series []Series
 	Edges  []float64 // Strips: where one block of lanes ends and the next begins
+
+	// Of Traces, whose x axis is in seconds:
+	Traces []Trace
+	Bands  []Band    // behind them
+	Lanes  [][]Label // above them, from top to bottom
+	Cuts   []float64 // where time was left out
 }
 
 // PanelKind says how the points of a panel are drawn.
@@ -33,6 +40,7 @@ type PanelKind int
 const (
 	Curves PanelKind = iota // medians joined by lines, over a number on the x axis
 	Strips                  // a lane per case from top to bottom, its distribution along the x axis
+	Traces                  // a quantity over time
 )
 
 // Axis is the range of an axis and what is written along it.
@@ -66,8 +74,55 @@ type Tail struct {
 type Point struct {
 	X      float64 // Curves: place on the x axis; Strips: the lane, counted downwards
 	Median float64
-	Lo, Hi *float64  // the interval of the median, nil where n is too small for one
+	Lo, Hi *float64  // the interval of the median, nil where n is too small for one; Energy: its bounds
 	Tails  []Tail    // Strips: far quantiles of the requests, where there are enough of them
 	N      int       // batches
 	Raw    []float64 // the batch medians
+	Hollow bool      // Energy: indicative
+}
+
+// Trace is one quantity over time. Where there are more readings than the
+// panel has room for it has Columns, else Lines.
+type Trace struct {
+	Name    string
+	Style   int        // index of the colour, the same in all panels
+	Lines   [][]Vertex // each unbroken
+	Columns [][]Column // each unbroken
+	Gaps    []Gap      // between them
+	Points  bool       // the vertices are readings, far enough apart to be seen
+}
+
+// Gap is a time of which nothing is known.
+type Gap struct{ From, To float64 }
+
+// Vertex is a value at an instant.
+type Vertex struct{ T, V float64 }
+
+// Column is what a trace did between two instants.
+type Column struct{ From, To, Lo, Hi, Mean float64 }
+
+// Band is a stretch of time in which something went on.
+type Band struct {
+	From, To float64
+	Kind     BandKind
+	Warmup   bool
+}
+
+// BandKind is what went on. Warm-ups have a legend of their own.
+type BandKind int
+
+// The kinds of bands.
+const (
+	BandIdle       BandKind = iota // the quiet window before a target's first request
+	BandPrefill                    // until the first output of any stream
+	BandMixed                      // until the first output of every stream
+	BandGeneration                 // after that
+	BandBatch                      // a batch whose phases are not shown
+	BandWarmup
+)
+
+// Label is a name for a stretch of time.
+type Label struct {
+	From, To float64
+	Text     string
 }

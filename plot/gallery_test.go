@@ -116,10 +116,13 @@ func twelve() []server {
 
 type picture struct {
 	name    string
-	build   func([]analyze.Summary, Options) (*Figure, error)
-	rows    []analyze.Summary
-	opt     Options
-	columns int // panels side by side
+	build   func() (*Figure, error)
+	columns int // panels side by side; traces are as wide as two
+}
+
+// of is a picture of summaries.
+func of(kind func([]analyze.Summary, Options) (*Figure, error), rows []analyze.Summary, opt Options) func() (*Figure, error) {
+	return func() (*Figure, error) { return kind(rows, opt) }
 }
 
 func gallery() []picture {
@@ -141,36 +144,36 @@ func gallery() []picture {
 	for i := range equal {
 		equal[i].prefill, equal[i].decode, equal[i].knee = 1450, 62, 6
 	}
-	return []picture{
-		{"one", Scaling, matrixOf(one, []int64{128, 512, 2048, 4096}, []int64{1}, 6), Options{}, 2},
-		{"two", Scaling, matrixOf(servers()[:2], []int64{128, 512, 2048, 8192}, []int64{1}, 8), Options{}, 2},
-		{"six", Scaling, matrixOf(servers(), doublings(128, 16384), []int64{1}, 8), Options{}, 2},
-		{"twelve", Scaling, matrixOf(twelve(), doublings(128, 16384), []int64{1}, 6), Options{}, 2},
-		{"matrix", Scaling, matrixOf(one, []int64{128, 512, 2048}, []int64{1, 4, 16}, 6), Options{}, 2},
-		{"point", Scaling, matrixOf(one, []int64{512}, []int64{1}, 6), Options{X: "pp"}, 2},
-		{"points", Scaling, matrixOf(servers(), []int64{512}, []int64{1}, 6), Options{X: "pp"}, 2},
-		{"wide", Scaling, matrixOf(servers()[:3], doublings(128, 131072), []int64{1}, 6), Options{}, 2},
-		{"wide_logy", Scaling, matrixOf(append(servers()[:3], tiny...), doublings(128, 131072), []int64{1}, 6), Options{Log: "xy"}, 2},
-		{"concurrency", Scaling, matrixOf(servers()[:4], []int64{512}, doublings(1, 32), 6), Options{}, 2},
-		{"aggregate", Scaling, matrixOf(servers()[:4], []int64{512}, doublings(1, 32), 6), Options{Y: []string{"agg_wall_tps"}}, 1},
-		{"three", Scaling, matrixOf(servers()[:4], []int64{512}, doublings(1, 32), 6), Options{Y: []string{"prompt_tps", "generation_tps", "agg_wall_tps"}}, 2},
-		{"linear", Scaling, matrixOf(servers()[:2], []int64{512}, []int64{1, 2, 3, 4}, 3), Options{}, 2},
-		{"uneven", Scaling, matrixOf(servers()[:2], []int64{100, 1000, 1024, 3000, 10000, 100000}, []int64{1}, 3), Options{}, 2},
-		{"tiny", Scaling, matrixOf(tiny, []int64{16, 32, 64, 256}, []int64{1}, 6), Options{}, 2},
-		{"huge", Scaling, matrixOf(huge, []int64{16, 32, 64, 256}, []int64{1}, 6), Options{}, 2},
-		{"long", Scaling, matrixOf(long, []int64{128, 512, 2048}, []int64{1}, 6), Options{}, 2},
-		{"long_one", Scaling, matrixOf(long[:1], []int64{128, 512, 2048}, []int64{1}, 6), Options{Y: []string{"generation_tps"}}, 1},
-		{"overlap", Scaling, matrixOf(equal, []int64{128, 512, 2048, 4096}, []int64{1}, 6), Options{}, 2},
-		{"few", Scaling, matrixOf(servers()[:2], []int64{128, 512, 2048, 4096}, []int64{1}, 3), Options{}, 2},
-		{"latency_few", Latency, matrixOf(servers()[:3], []int64{128, 512, 2048}, []int64{1}, 6), Options{}, 2},
-		{"latency_boxes", Latency, matrixOf(servers()[:3], []int64{512}, []int64{1, 4, 16}, 20), Options{}, 2},
-		{"latency_tails", Latency, withTails(matrixOf(servers()[:3], []int64{512}, []int64{8, 32}, 12)), Options{}, 2},
-		{"latency_one", Latency, matrixOf(one, []int64{512}, []int64{1}, 6), Options{}, 2},
-		{"latency_many", Latency, matrixOf(servers(), []int64{128, 512, 2048, 8192}, []int64{1, 8}, 6), Options{}, 2},
-		{"latency_long", Latency, matrixOf(long, []int64{128, 131072}, []int64{1}, 12), Options{By: []string{"pp"}}, 2},
-		{"latency_long_lanes", Latency, matrixOf(long, []int64{512}, []int64{1}, 6), Options{By: []string{"pp"}}, 2},
-		{"latency_ttft", Latency, matrixOf(servers()[:2], []int64{128, 512}, []int64{1}, 12), Options{Y: []string{"ttft_ms"}}, 1},
-	}
+	return append(append([]picture{
+		{"one", of(Scaling, matrixOf(one, []int64{128, 512, 2048, 4096}, []int64{1}, 6), Options{}), 2},
+		{"two", of(Scaling, matrixOf(servers()[:2], []int64{128, 512, 2048, 8192}, []int64{1}, 8), Options{}), 2},
+		{"six", of(Scaling, matrixOf(servers(), doublings(128, 16384), []int64{1}, 8), Options{}), 2},
+		{"twelve", of(Scaling, matrixOf(twelve(), doublings(128, 16384), []int64{1}, 6), Options{}), 2},
+		{"matrix", of(Scaling, matrixOf(one, []int64{128, 512, 2048}, []int64{1, 4, 16}, 6), Options{}), 2},
+		{"point", of(Scaling, matrixOf(one, []int64{512}, []int64{1}, 6), Options{X: "pp"}), 2},
+		{"points", of(Scaling, matrixOf(servers(), []int64{512}, []int64{1}, 6), Options{X: "pp"}), 2},
+		{"wide", of(Scaling, matrixOf(servers()[:3], doublings(128, 131072), []int64{1}, 6), Options{}), 2},
+		{"wide_logy", of(Scaling, matrixOf(append(servers()[:3], tiny...), doublings(128, 131072), []int64{1}, 6), Options{Log: "xy"}), 2},
+		{"concurrency", of(Scaling, matrixOf(servers()[:4], []int64{512}, doublings(1, 32), 6), Options{}), 2},
+		{"aggregate", of(Scaling, matrixOf(servers()[:4], []int64{512}, doublings(1, 32), 6), Options{Y: []string{"agg_wall_tps"}}), 1},
+		{"three", of(Scaling, matrixOf(servers()[:4], []int64{512}, doublings(1, 32), 6), Options{Y: []string{"prompt_tps", "generation_tps", "agg_wall_tps"}}), 2},
+		{"linear", of(Scaling, matrixOf(servers()[:2], []int64{512}, []int64{1, 2, 3, 4}, 3), Options{}), 2},
+		{"uneven", of(Scaling, matrixOf(servers()[:2], []int64{100, 1000, 1024, 3000, 10000, 100000}, []int64{1}, 3), Options{}), 2},
+		{"tiny", of(Scaling, matrixOf(tiny, []int64{16, 32, 64, 256}, []int64{1}, 6), Options{}), 2},
+		{"huge", of(Scaling, matrixOf(huge, []int64{16, 32, 64, 256}, []int64{1}, 6), Options{}), 2},
+		{"long", of(Scaling, matrixOf(long, []int64{128, 512, 2048}, []int64{1}, 6), Options{}), 2},
+		{"long_one", of(Scaling, matrixOf(long[:1], []int64{128, 512, 2048}, []int64{1}, 6), Options{Y: []string{"generation_tps"}}), 1},
+		{"overlap", of(Scaling, matrixOf(equal, []int64{128, 512, 2048, 4096}, []int64{1}, 6), Options{}), 2},
+		{"few", of(Scaling, matrixOf(servers()[:2], []int64{128, 512, 2048, 4096}, []int64{1}, 3), Options{}), 2},
+		{"latency_few", of(Latency, matrixOf(servers()[:3], []int64{128, 512, 2048}, []int64{1}, 6), Options{}), 2},
+		{"latency_boxes", of(Latency, matrixOf(servers()[:3], []int64{512}, []int64{1, 4, 16}, 20), Options{}), 2},
+		{"latency_tails", of(Latency, withTails(matrixOf(servers()[:3], []int64{512}, []int64{8, 32}, 12)), Options{}), 2},
+		{"latency_one", of(Latency, matrixOf(one, []int64{512}, []int64{1}, 6), Options{}), 2},
+		{"latency_many", of(Latency, matrixOf(servers(), []int64{128, 512, 2048, 8192}, []int64{1, 8}, 6), Options{}), 2},
+		{"latency_long", of(Latency, matrixOf(long, []int64{128, 131072}, []int64{1}, 12), Options{By: []string{"pp"}}), 2},
+		{"latency_long_lanes", of(Latency, matrixOf(long, []int64{512}, []int64{1}, 6), Options{By: []string{"pp"}}), 2},
+		{"latency_ttft", of(Latency, matrixOf(servers()[:2], []int64{128, 512}, []int64{1}, 12), Options{Y: []string{"ttft_ms"}}), 1},
+	}, powerGallery()...), energyGallery()...)
 }
 
 // TestGallery builds every picture and writes it in every format twice: the
@@ -180,7 +183,7 @@ func gallery() []picture {
 func TestGallery(t *testing.T) {
 	for i, p := range gallery() {
 		t.Run(p.name, func(t *testing.T) {
-			fig, err := p.build(p.rows, p.opt)
+			fig, err := p.build()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -196,7 +199,7 @@ func TestGallery(t *testing.T) {
 				if format == PNG && i%8 > 0 {
 					continue // its pixels come from the same marks as SVG's, and take the most time
 				}
-				again, err := p.build(p.rows, p.opt)
+				again, err := p.build()
 				if err != nil {
 					t.Fatal(err)
 				}

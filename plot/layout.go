@@ -15,9 +15,11 @@ const (
 	wideWidth    = 18 * vg.Centimeter
 	narrowWidth  = 12 * vg.Centimeter
 	curvesHeight = 6.3 * vg.Centimeter
-	laneHeight   = 12 // points
-	margin       = 10 // points around everything
-	panelGap     = 16 // points between panels
+	tracesHeight = 4.2 * vg.Centimeter // of one of several nodes
+	laneStep     = 12                  // points, of a row of names above traces
+	laneHeight   = 12                  // points
+	margin       = 10                  // points around everything
+	panelGap     = 16                  // points between panels
 	panelColumns = 2
 	titleHeight  = 16 // points above a panel
 	labelHeight  = 14 // points for the label below a panel
@@ -71,7 +73,11 @@ func (p page) drawStrips(c draw.Canvas) {
 func (f *Figure) layout(th theme) page {
 	columns := min(len(f.Panels), panelColumns)
 	p := page{width: narrowWidth}
-	if columns > 1 {
+	traces := f.Panels[0].Kind == Traces
+	if traces {
+		columns = 1 // below each other, on one axis of time
+	}
+	if columns > 1 || traces {
 		p.width = wideWidth
 	}
 	inner := p.width - 2*margin
@@ -79,7 +85,7 @@ func (f *Figure) layout(th theme) page {
 		paragraph(textStyle(titleSize, th.text), []string{f.Title}, inner, 2),
 		paragraph(textStyle(labelSize, th.muted), []string{f.Subtitle}, inner, 8))
 	p.strips = append(p.strips, panels(f.Panels, columns, th), space(6))
-	p.strips = append(p.strips, legend(f.Legend, f.Panels[0].Kind, inner, th))
+	p.strips = append(p.strips, legend(f.seriesEntries(th), inner, th), legend(f.bandEntries(th), inner, th))
 	p.strips = append(p.strips, paragraph(textStyle(noteSize, th.muted), f.Notes, inner, 0))
 	return p
 }
@@ -122,14 +128,19 @@ func panels(list []Panel, columns int, th theme) strip {
 			left = labelWidth
 		}
 	}
-	height := vg.Length(curvesHeight)
-	if list[0].Kind == Strips {
-		height = laneHeight*vg.Length(list[0].Y.Max) + 18
+	height, foot, gap := panelHeight(list), vg.Length(labelHeight), vg.Length(rowGap)
+	head, lanes := vg.Length(titleHeight), laneStep*vg.Length(len(list[0].Lanes))
+	if list[0].Kind == Traces {
+		gap -= labelHeight // the axis of time is named below the last
+		if list[0].Title == "" {
+			head = 6
+		}
 	}
 	tiles := draw.Tiles{Rows: rows, Cols: columns, PadLeft: left, PadX: panelGap + left,
-		PadTop: titleHeight, PadBottom: labelHeight, PadY: titleHeight + labelHeight + rowGap}
-	total := vg.Length(rows)*(height+titleHeight+labelHeight) + vg.Length(rows-1)*rowGap
+		PadTop: head, PadBottom: foot, PadY: head + foot + gap}
+	total := lanes + vg.Length(rows)*(height+head+foot) + vg.Length(rows-1)*gap
 	return strip{total, func(c draw.Canvas) {
+		c.Max.Y -= lanes // of the first panel alone
 		areas := gonum.Align(grid, tiles, c)
 		for i, p := range list {
 			area, g := areas[i/columns][i%columns], grid[i/columns][i%columns]
@@ -139,11 +150,23 @@ func panels(list []Panel, columns int, th theme) strip {
 	}}
 }
 
+// panelHeight is how high each panel is, with the labels of its ticks.
+func panelHeight(list []Panel) vg.Length {
+	switch {
+	case list[0].Kind == Strips:
+		return laneHeight*vg.Length(list[0].Y.Max) + 18
+	case list[0].Kind == Traces && len(list) > 1:
+		return tracesHeight
+	}
+	return curvesHeight
+}
+
 // labels writes the title and the labels of the axes around the area of a panel.
 func (p Panel) labels(area, data draw.Canvas, th theme) {
 	sty := textStyle(labelSize, th.text)
 	sty.YAlign = text.YBottom
-	area.FillText(sty, vg.Point{X: data.Min.X, Y: data.Max.Y + 7}, p.Title)
+	area.FillText(sty, vg.Point{X: data.Min.X, Y: data.Max.Y + 7 + laneStep*vg.Length(len(p.Lanes))}, p.Title)
+	p.drawLanes(area, data, th)
 	sty.XAlign, sty.YAlign = text.XCenter, text.YTop
 	area.FillText(sty, vg.Point{X: data.Center().X, Y: area.Min.Y}, p.X.Label)
 	sty.Rotation = math.Pi / 2

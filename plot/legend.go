@@ -5,42 +5,88 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// legend is a strip of its own below the panels: each series' glyph, and
-// line where there is one, with its name, in as many columns as the longest name lets fit.
-func legend(names []string, kind PanelKind, width vg.Length, th theme) strip {
-	if len(names) == 0 {
+// entry is one thing that the legend tells: a name and what stands before it.
+type entry struct {
+	name  string
+	width vg.Length // of the sample
+	draw  func(c *draw.Canvas, from vg.Point)
+}
+
+func (f *Figure) seriesEntries(th theme) []entry {
+	var list []entry
+	for i, n := range f.Legend {
+		list = append(list, seriesEntry(f, i, n, th))
+	}
+	return list
+}
+
+func (f *Figure) bandEntries(th theme) []entry {
+	var list []entry
+	for _, k := range f.Bands {
+		list = append(list, entry{k.legendName(), swatchWidth, func(c *draw.Canvas, from vg.Point) {
+			th.bandSample(c, k, vg.Rectangle{Min: from.Add(vg.Point{Y: -swatchHalf}), Max: from.Add(vg.Point{X: swatchWidth, Y: swatchHalf})})
+		}})
+	}
+	return list
+}
+
+const (
+	lineSample  = 26 // points
+	swatchWidth = 14
+	swatchHalf  = 4
+)
+
+// seriesEntry shows a series' glyph, and its line where it has one.
+func seriesEntry(f *Figure, style int, name string, th theme) entry {
+	e := entry{name: name, width: lineSample}
+	switch f.Panels[0].Kind {
+	case Strips:
+		e.width = 2 * markerRadius
+		e.draw = func(c *draw.Canvas, from vg.Point) {
+			th.marker(c, style, from.Add(vg.Point{X: markerRadius}), markerRadius)
+		}
+	case Traces:
+		e.width = swatchWidth
+		e.draw = func(c *draw.Canvas, from vg.Point) {
+			c.StrokeLine2(draw.LineStyle{Color: th.color(style), Width: 1.6}, from.X, from.Y, from.X+swatchWidth, from.Y)
+		}
+	default:
+		e.draw = func(c *draw.Canvas, from vg.Point) {
+			c.StrokeLine2(th.line(style), from.X, from.Y, from.X+lineSample, from.Y)
+			th.marker(c, style, from.Add(vg.Point{X: lineSample / 2}), markerRadius)
+		}
+	}
+	return e
+}
+
+// legend is a strip of its own below the panels, in as many columns as the
+// longest name lets fit.
+func legend(entries []entry, width vg.Length, th theme) strip {
+	if len(entries) == 0 {
 		return space(0)
 	}
 	const gap, between = 5, 16
-	swatch := vg.Length(26)
-	if kind == Strips {
-		swatch = 2 * markerRadius
-	}
 	sty := textStyle(legendSize, th.text)
 	step := 1.35 * sty.Font.Size
-	lines := make([][]string, len(names))
+	lines := make([][]string, len(entries))
 	column := vg.Length(0)
-	for i, n := range names {
-		lines[i] = wrap(sty, n, width-swatch-gap)
+	for i, e := range entries {
+		lines[i] = wrap(sty, e.name, width-e.width-gap)
 		for _, l := range lines[i] {
-			column = max(column, swatch+gap+sty.Width(l)+between)
+			column = max(column, e.width+gap+sty.Width(l)+between)
 		}
 	}
 	columns := max(1, int((width+between)/column))
-	rows := (len(names) + columns - 1) / columns
+	rows := (len(entries) + columns - 1) / columns
 	tops := rowTops(lines, rows, step)
 	return strip{tops[rows] + 6, func(c draw.Canvas) {
-		for i := range names {
+		for i, e := range entries {
 			// down the columns, so that neighbours in order stay neighbours
 			x := c.Min.X + column*vg.Length(i/rows)
 			y := c.Max.Y - tops[i%rows]
-			middle := y - 0.66*sty.Font.Size
-			if kind == Curves {
-				c.StrokeLine2(th.line(i), x, middle, x+swatch, middle)
-			}
-			th.marker(&c, i, vg.Point{X: x + swatch/2, Y: middle}, markerRadius)
+			e.draw(&c, vg.Point{X: x, Y: y - 0.66*sty.Font.Size})
 			for k, l := range lines[i] {
-				c.FillText(sty, vg.Point{X: x + swatch + gap, Y: y - step*vg.Length(k)}, l)
+				c.FillText(sty, vg.Point{X: x + e.width + gap, Y: y - step*vg.Length(k)}, l)
 			}
 		}
 	}}

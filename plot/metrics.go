@@ -41,6 +41,22 @@ func heading(name string) string {
 	case "itl_p50_ms":
 		return "Inter-token latency (median gap of a request)"
 	}
+	return energyHeading(name)
+}
+
+func energyHeading(name string) string {
+	switch name {
+	case "j_per_output_token":
+		return "Energy per output token"
+	case "j_per_total_token":
+		return "Energy per total token"
+	case "prefill_j_per_prompt_token":
+		return "Prefill energy per prompt token"
+	case "energy_j":
+		return "Energy of a batch"
+	case "avg_power_w":
+		return "Mean power of a batch"
+	}
 	return name
 }
 

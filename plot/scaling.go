@@ -24,7 +24,7 @@ func Scaling(summaries []analyze.Summary, opt Options) (*Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := scalingKey(rows, opt.X)
+	x, err := xKey("scaling", rows, opt.X)
 	if err != nil {
 		return nil, err
 	}
@@ -63,10 +63,10 @@ func Scaling(summaries []analyze.Summary, opt Options) (*Figure, error) {
 	return fig.finished(), nil
 }
 
-// scalingKey chooses what the x axis is.
-func scalingKey(rows []*analyze.Summary, wanted string) (key, error) {
+// xKey chooses what the x axis of a kind of figure is.
+func xKey(kind string, rows []*analyze.Summary, wanted string) (key, error) {
 	if wanted != "" && wanted != "pp" && wanted != "concurrency" {
-		return key{}, fmt.Errorf("the x axis of scaling is pp or concurrency, not %q", wanted)
+		return key{}, fmt.Errorf("the x axis of %s is pp or concurrency, not %q", kind, wanted)
 	}
 	candidates, _ := pick([]string{"pp", "concurrency"})
 	for _, k := range candidates {
@@ -225,7 +225,12 @@ func scalingNotes(fig *Figure, src source, x key) []string {
 	if sp.raw {
 		first += ", single batches in faint dots"
 	}
-	notes := []string{first + ". " + sp.whiskersNote()}
+	return append([]string{first + ". " + sp.whiskersNote()}, lengthNotes(src, x)...)
+}
+
+// lengthNotes says that tg goes along a line, where it does.
+func lengthNotes(src source, x key) []string {
+	var notes []string
 	told := names(append(slices.Clip(src.series), x))
 	for _, k := range ofRole(without(allKeys(), told...), length) {
 		if v := distinct(src.rows, k); len(v) > 1 {

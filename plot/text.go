@@ -21,6 +21,7 @@ const (
 	legendSize = 8.5
 	tickSize   = 8
 	noteSize   = 7.5
+	laneSize   = 7.5
 )
 
 func fontOf(size vg.Length) font.Font {
@@ -89,6 +90,13 @@ func (f *Figure) spelled(shown func(rune) bool) *Figure {
 		}
 		for j := range p.Y.Ticks {
 			p.Y.Ticks[j].Label = sp(p.Y.Ticks[j].Label)
+		}
+		p.Lanes = slices.Clone(p.Lanes)
+		for j := range p.Lanes {
+			p.Lanes[j] = slices.Clone(p.Lanes[j])
+			for k := range p.Lanes[j] {
+				p.Lanes[j][k].Text = sp(p.Lanes[j][k].Text)
+			}
 		}
 	}
 	if replaced {

@@ -16,6 +16,8 @@ type theme struct {
 	axis       color.Color
 	grid       color.Color
 	series     []color.NRGBA
+	bands      map[BandKind]color.NRGBA // behind traces
+	idle       color.Color              // of hatching
 }
 
 // light is the theme for paper. The series' colours are those of Okabe and Ito
@@ -37,6 +39,15 @@ func light() theme {
 			{0x56, 0xb4, 0xe9, 0xff}, // sky blue
 			{0x00, 0x00, 0x00, 0xff}, // black
 		},
+		idle: color.Gray{0xbc},
+		// A yellow and a blue, which any colour vision tells apart, the
+		// yellow darker in grey; what is neither is between them or grey.
+		bands: map[BandKind]color.NRGBA{
+			BandPrefill:    {0xfb, 0xdf, 0xa6, 0xff},
+			BandMixed:      {0xea, 0xe6, 0xcf, 0xff},
+			BandGeneration: {0xdc, 0xeb, 0xf7, 0xff},
+			BandBatch:      {0xe4, 0xe4, 0xe9, 0xff},
+		},
 	}
 }
 
@@ -49,7 +60,11 @@ func (t theme) color(style int) color.NRGBA { return t.series[style%len(t.series
 // tint is the series' colour thinned out with the background's, for what lies
 // behind. It is opaque: the PDF canvas turns a transparent colour dark.
 func (t theme) tint(style int, share float64) color.NRGBA {
-	c := t.color(style)
+	return t.thinned(t.color(style), share)
+}
+
+// thinned mixes a colour with the background's.
+func (t theme) thinned(c color.NRGBA, share float64) color.NRGBA {
 	r, g, b, _ := t.background.RGBA()
 	mix := func(front uint8, back uint32) uint8 {
 		return uint8(share*float64(front) + (1-share)*float64(back>>8) + 0.5)
@@ -78,6 +93,15 @@ func (t theme) marker(c *draw.Canvas, style int, at vg.Point, radius vg.Length) 
 	c.Fill(glyph(style, at, radius+0.7))
 	c.SetColor(t.color(style))
 	c.Fill(glyph(style, at, radius))
+}
+
+// mark draws a median: a hollow one is indicative.
+func (t theme) mark(c *draw.Canvas, style int, at vg.Point, hollow bool) {
+	t.marker(c, style, at, markerRadius)
+	if hollow {
+		c.SetColor(t.background)
+		c.Fill(glyph(style, at, markerRadius-1))
+	}
 }
 
 // glyph outlines the series' shape; the radii are set so that all shapes look

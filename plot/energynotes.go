@@ -1,0 +1,126 @@
+package plot
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot/vg"
+
+	"tokwatt/analyze"
+)
+
+// energyNotes explain the marks and what the scopes leave out.
+func energyNotes(fig *Figure, scopes []string) []string {
+	sp := spanOf(fig.Panels)
+	first := "Median of " + sp.count() + " per point"
+	if sp.raw && sp.most > 1 {
+		first += ", single batches in faint dots"
+	}
+	notes := []string{first + ". " + boundsNote(fig, sp)}
+	if anyPoint(fig, func(p Point) bool { return p.Hollow }) {
+		notes = append(notes, "Hollow marks are indicative: power was read at instants, and what was between them is not known, so their whiskers are no bounds.")
+	}
+	if i := slices.IndexFunc(scopes, func(s string) bool { return s != "system" && s != "wall" }); i >= 0 {
+		notes = append(notes, fmt.Sprintf("Scope %s: what else the machine draws is not in it.", strings.Join(scopes[i:], ", ")))
+	}
+	return notes
+}
+
+// boundsNote says what the whiskers are, and where there are none to be seen.
+func boundsNote(fig *Figure, sp span) string {
+	if sp.whiskers == 0 {
+		return "No whiskers: the readings set no bounds."
+	}
+	s := "Whiskers: the bounds that the readings set to the energy, not a spread"
+	if sp.whiskers < sp.points {
+		s += "; none where they set none"
+	}
+	if hiddenBounds(fig) {
+		s += "; those shorter than a mark are hidden by it"
+	}
+	return s + "."
+}
+
+// hiddenBounds tells whether a mark is larger than its whiskers.
+func hiddenBounds(fig *Figure) bool {
+	for _, p := range fig.Panels {
+		for _, s := range p.Series {
+			for _, pt := range s.Points {
+				if pt.Lo != nil && vg.Length(p.Y.place(*pt.Hi)-p.Y.place(*pt.Lo))*curvesHeight < 2*markerRadius {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func anyPoint(fig *Figure, is func(Point) bool) bool {
+	for _, p := range fig.Panels {
+		for _, s := range p.Series {
+			if slices.ContainsFunc(s.Points, is) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// reasonWords says the null reasons in words.
+func reasonWords(reason string) string {
+	return map[string]string{
+		"gap":           "a hole in the readings",
+		"uncovered":     "the readings do not reach its edges",
+		"frozen":        "the sensor was not renewed",
+		"no_reading":    "the sensor gave nothing",
+		"counter_reset": "the counter began anew",
+		"short_window":  "too short for the sensor",
+		"node_missing":  "a node without a reading",
+		"mixed_scopes":  "nodes that differ in what they measure",
+		"concurrent":    "phases of several requests overlap",
+		"sudo_needed":   "the sensor needs sudo",
+		"denied":        "no permission",
+		"masked":        "hidden by a container",
+		"no_channel":    "no such sensor",
+		"vm":            "virtual machines have no sensor",
+		"off":           "no sensor was read",
+	}[reason]
+}
+
+// missingNote counts the batches without a figure, by reason.
+func (e energySource) missingNote(metrics []metric) string {
+	count := map[string]int{}
+	all, missing := 0, 0
+	for _, s := range e.rows {
+		for _, b := range e.batches[s] {
+			all++
+			if !has(b, metrics) {
+				missing++
+				count[whyNot(b)]++
+			}
+		}
+	}
+	if missing == 0 {
+		return ""
+	}
+	var parts []string
+	for why, n := range count {
+		parts = append(parts, fmt.Sprintf("%s: %d", why, n))
+	}
+	slices.Sort(parts)
+	return fmt.Sprintf("%d of %s without a figure, not drawn (%s).", missing, plural(all, "batch", "batches"), strings.Join(parts, ", "))
+}
+
+// whyNot says why a batch has no figure.
+func whyNot(b analyze.EnergyBatch) string {
+	switch words := reasonWords(b.NullReason); {
+	case b.J == nil && words != "":
+		return b.NullReason + " (" + words + ")"
+	case b.J == nil && b.NullReason != "":
+		return b.NullReason
+	case !b.Counted:
+		return "with no count of tokens (--tokenizer DIR counts)"
+	}
+	return "with an energy that this figure cannot be made of"
+}
