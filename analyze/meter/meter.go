@@ -156,6 +156,10 @@ func (s *series) energetic() bool {
 	return ok
 }
 
+// undeclared is how often sensors are read that nobody declared: as often as
+// sessions did before they said so.
+const undeclared = time.Second
+
 // described is the newest declaration of a series, which may have none.
 func (m *Meter) described(s *series) declaration {
 	for _, d := range slices.Backward(m.declared) {
@@ -163,7 +167,7 @@ func (m *Meter) described(s *series) declaration {
 			return d
 		}
 	}
-	return declaration{channel: power.Channel{Node: s.key.node, Source: s.key.source, Scope: s.key.scope, Metric: s.key.metric}}
+	return declaration{every: undeclared, channel: power.Channel{Node: s.key.node, Source: s.key.source, Scope: s.key.scope, Metric: s.key.metric}}
 }
 
 // of is the series as package power takes it.

@@ -13,17 +13,18 @@ import (
 // closing gathers what the lines at the end of a run say. It needs no
 // database, so every build can print them; the view summary says more.
 type closing struct {
-	context  analyze.Context
+	deriver  *analyze.Deriver
 	targets  map[int64]*collect.TargetInfo
 	cases    []*caseFigures
 	requests int64
 	failed   int64
 	short    int64 // answers that ended before the wanted length
 
+	joules      joules // whose figures the joules are
 	calibration string // of this client, as the session has it
 	late        string // what that says of the figures here; empty: nothing
 	// watch sees the rows of each measured batch; may be nil.
-	watch func([]analyze.RequestRow)
+	watch func(*analyze.Derived)
 }
 
 // caseFigures are the figures of one case's rows in statistics.
@@ -39,10 +40,11 @@ type caseFigures struct {
 	GenTPS    *float64 `json:"generation_tps_median"`
 	WallTPS   *float64 `json:"agg_wall_tps_median"`
 	TTFT      *float64 `json:"ttft_ms_median"`
+	JPerToken *float64 `json:"j_per_output_token_median"`
 
 	raw     *collect.Case
 	warmed  bool // a warm-up was of this case
-	samples struct{ prompt, gen, wall, ttft []float64 }
+	samples struct{ prompt, gen, wall, ttft, joules []float64 }
 }
 
 // Case names a case in the closing lines.
@@ -55,33 +57,50 @@ type Case struct {
 	Hit         string `json:"prefix_cache_hit,omitempty"` // where the case is not a cold one
 }
 
-// add takes note of a record.
+// add takes note of a record. What it says of batches is complete after finish.
 func (c *closing) add(rec collect.Record) {
+	if c.deriver == nil {
+		c.deriver = analyze.NewDeriver()
+	}
 	switch rec := rec.(type) {
 	case *collect.Session:
-		c.context.SessionID, c.calibration = rec.ID, rec.Calibration
+		c.calibration = rec.Calibration
 	case *collect.TargetInfo:
 		if c.targets == nil {
 			c.targets = map[int64]*collect.TargetInfo{}
 		}
 		c.targets[rec.TargetID] = rec
 	case *collect.Case:
-		c.cases = append(c.cases, c.figures(rec, ""))
-	case *collect.Batch:
-		if !rec.Warmup {
-			c.batch(rec)
-		} else if k := c.of(rec.CaseID, ""); k != nil {
-			k.warmed = true
+		if c.targets[rec.TargetID] != nil {
+			c.cases = append(c.cases, c.figures(rec, ""))
+		}
+	}
+	ready, _ := c.deriver.Add(rec) // a batch that belongs nowhere is no figure
+	c.derived(ready)
+}
+
+func (c *closing) derived(ready []analyze.Derived) {
+	for i := range ready {
+		switch b := ready[i].Batch; {
+		case b == nil:
+		case b.Warmup:
+			c.of(b.CaseID, "").warmed = true
+		default:
+			c.batch(&ready[i])
 		}
 	}
 }
 
 // finish computes the medians. A case that is a mere warm-up is dropped.
 func (c *closing) finish() {
+	if c.deriver != nil {
+		c.derived(c.deriver.Finish())
+	}
 	c.cases = slices.DeleteFunc(c.cases, func(k *caseFigures) bool { return k.warmed && k.Requests == 0 })
 	for _, k := range c.cases {
 		k.PromptTPS, k.GenTPS = median(k.samples.prompt), median(k.samples.gen)
 		k.WallTPS, k.TTFT = median(k.samples.wall), median(k.samples.ttft)
+		k.JPerToken = median(k.samples.joules)
 	}
 	if streams := c.networked(); streams > 0 {
 		c.late = ownError(c.calibration, streams)
@@ -114,13 +133,11 @@ func (c *closing) of(caseID int64, hit string) *caseFigures {
 	return k
 }
 
-func (c *closing) batch(b *collect.Batch) {
+func (c *closing) batch(d *analyze.Derived) {
+	b, row, requests := d.Batch, &d.Row, d.Requests
 	k := c.of(b.CaseID, "")
-	ctx := c.context
-	ctx.Target, ctx.Case = c.targets[k.raw.TargetID], k.raw
-	row, requests := analyze.Derive(ctx, b, nil)
 	if c.watch != nil {
-		c.watch(requests)
+		c.watch(d)
 	}
 	counts := false // the batch has a row in the figures
 	for _, r := range requests {
@@ -136,6 +153,8 @@ func (c *closing) batch(b *collect.Batch) {
 	}
 	if counts {
 		keep(&k.samples.wall, row.AggWallTPS)
+		keep(&k.samples.joules, row.JPerOutputToken)
+		c.joules.add(row)
 	}
 }
 
@@ -221,6 +240,9 @@ func (c *closing) notes() []string {
 	if cancelled > 0 {
 		out = append(out, plural(cancelled, "request")+" cancelled by you")
 	}
+	if note := c.joules.note(); note != "" {
+		out = append(out, note)
+	}
 	if c.late != "" {
 		out = append(out, c.late)
 	}
@@ -241,20 +263,37 @@ func (c *closing) networked() int64 {
 
 func writeCases(w io.Writer, cases []*caseFigures) {
 	hits := slices.ContainsFunc(cases, func(k *caseFigures) bool { return k.Hit != "" })
+	energy := slices.ContainsFunc(cases, func(k *caseFigures) bool { return k.JPerToken != nil })
 	header := []any{"pp", "tg", "conc", "prefill\ntok/s", "gen\ntok/s", "all\ntok/s", "TTFT\nms", "n", "failed"}
+	if energy {
+		header = slices.Insert(header, 7, any("J/tok"))
+	}
+	right := len(header)
 	if hits {
 		header = append(header, "hit")
 	}
 	t := newTable(w, header...)
-	rightAligned(t, 1, 2, 3, 4, 5, 6, 7, 8, 9)
+	rightAligned(t, upTo(right)...)
 	for _, k := range cases {
 		row := []any{promptLength(k.PP, k.raw.CaseID, cases), k.TG, k.Concurrency, figure(k.PromptTPS), figure(k.GenTPS), figure(k.WallTPS), figure(k.TTFT), k.N, count(k.NFailed)}
+		if energy {
+			row = slices.Insert(row, 7, any(figure(k.JPerToken)))
+		}
 		if hits {
 			row = append(row, k.Hit)
 		}
 		t.AppendRow(row)
 	}
 	t.Render()
+}
+
+// upTo are the numbers from 1 to n.
+func upTo(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i + 1
+	}
+	return out
 }
 
 // promptLength is the column pp: the length, or which prompt it was.

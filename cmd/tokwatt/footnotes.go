@@ -30,6 +30,7 @@ var remarks = []remark{
 	{"in_stats and array_contains(flags, 'throttled')", "while heat or a power limit slowed this host"},
 	{"in_stats and array_contains(flags, 'queued')", "with more streams than the server admits: the wait is in their times"},
 	{"in_stats and array_contains(flags, 'few_power_samples')", "with one or two power readings: their energy says little"},
+	{"in_stats and array_contains(flags, 'component_above_system')", "whose parts are said to use more than the machine: a sensor is wrong"},
 	{"in_stats and array_contains(flags, 'clock_step')", "while somebody set the clock"},
 	{"in_stats and array_contains(flags, 'client_saturated')", "while this machine was very busy: our times may be late"},
 }
@@ -60,6 +61,9 @@ func footnotes(ctx context.Context, db *duck.DB, ids []string) (map[targetKey][]
 				out[key] = append(out[key], plural(n, "request")+" "+r.says)
 			}
 		}
+	}
+	if err := addEnergy(ctx, db, ids, out); err != nil {
+		return nil, err
 	}
 	return out, addOwnErrors(ctx, db, ids, out)
 }

@@ -107,7 +107,7 @@ func fixture(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "fixture.db")
 	db := store.Open(path, store.Options{})
-	for o := range analyzetest.Fleet(2, 1, analyzetest.Options{Seed: 7}) {
+	for o := range analyzetest.Fleet(2, 1, analyzetest.Options{Seed: 7, Power: true}) {
 		for rec, err := range analyzetest.Records(o) {
 			if err != nil {
 				t.Fatal(err)

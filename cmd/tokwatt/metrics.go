@@ -30,7 +30,7 @@ func (a *app) metrics() *cli.Command {
 			t.Render()
 			fmt.Fprintln(a.out)
 			t = newTable(a.out, "flag", "meaning")
-			wrapped(t, 2, 58)
+			wrapped(t, 2, 56)
 			for _, f := range analyze.Flags() {
 				t.AppendRow([]any{f.Name, f.Meaning})
 			}

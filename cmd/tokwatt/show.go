@@ -70,9 +70,12 @@ type shown struct {
 	Flags    []tally               `json:"flags"`
 	Stamps   []tally               `json:"stamps"` // who stamped the arrivals, in requests
 	Memory   []*peakMemory         `json:"peak_memory"`
+	Sensors  []*collect.Sensors    `json:"sensors"`
+	NoEnergy []tally               `json:"energy_null_reasons"` // in batches
 	Damaged  []string              `json:"damaged"`
 
-	late string // this client's own error
+	late   string // this client's own error
+	joules joules
 }
 
 // tally is how often something happened.
@@ -92,7 +95,7 @@ func count1(list []tally, what string) []tally {
 
 // readShown reads a session through, once.
 func readShown(ctx context.Context, db *store.Store, id string) (*shown, error) {
-	s := &shown{Failures: []tally{}, Flags: []tally{}, Stamps: []tally{}, Memory: []*peakMemory{}, Damaged: []string{}}
+	s := &shown{Failures: []tally{}, Flags: []tally{}, Stamps: []tally{}, Memory: []*peakMemory{}, Sensors: []*collect.Sensors{}, NoEnergy: []tally{}, Damaged: []string{}}
 	var c closing
 	c.watch = s.note
 	cases := map[int64]int64{} // the target of each
@@ -112,6 +115,8 @@ func readShown(ctx context.Context, db *store.Store, id string) (*shown, error) 
 			s.Segments = append(s.Segments, rec)
 		case *collect.TargetInfo:
 			s.Targets = append(s.Targets, rec)
+		case *collect.Sensors:
+			s.Sensors = append(s.Sensors, rec)
 		case *collect.Case:
 			cases[rec.CaseID] = rec.TargetID
 		case *collect.Batch:
@@ -124,13 +129,16 @@ func readShown(ctx context.Context, db *store.Store, id string) (*shown, error) 
 		return nil, &coded{exitStore, fmt.Errorf("session %s can't be read: `tokwatt check` says why", id)}
 	}
 	c.finish()
-	s.Cases, s.late = c.cases, c.late
+	s.Cases, s.late, s.joules = c.cases, c.late, c.joules
 	return s, nil
 }
 
-// note counts what is remarkable about the rows of a batch.
-func (s *shown) note(rows []analyze.RequestRow) {
-	for _, r := range rows {
+// note counts what is remarkable about a batch and its rows.
+func (s *shown) note(d *analyze.Derived) {
+	if why := d.Row.EnergyNullReason; why != "" {
+		s.NoEnergy = count1(s.NoEnergy, why)
+	}
+	for _, r := range d.Requests {
 		if r.ErrorKind != "" {
 			s.Failures = count1(s.Failures, r.ErrorKind+": "+r.Error)
 		}
@@ -167,8 +175,14 @@ func (a *app) printShown(s *shown) {
 		line("", "%s", t.Sampling)
 	}
 	line("stamps", "%s", stampers(s.Stamps))
+	for i, text := range sensorLines(s.Sensors) {
+		line([]string{"sensors", ""}[min(i, 1)], "%s", text)
+	}
+	for _, t := range s.NoEnergy {
+		line("", "%s", unpowered(t.N, t.What))
+	}
 	fmt.Fprintln(a.out)
-	(&closing{cases: s.Cases, late: s.late}).write(a.out)
+	(&closing{cases: s.Cases, late: s.late, joules: s.joules}).write(a.out)
 	a.printTally("failures", s.Failures)
 	a.printTally("flags", s.Flags)
 	for _, d := range s.Damaged {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -141,6 +142,8 @@ func asiaiNotes(rows []analyze.Asiai, format string, notes map[targetKey][]strin
 	}
 	if !slices.ContainsFunc(rows, func(r analyze.Asiai) bool { return r.PowerWatts != nil }) {
 		out = append(out, "no power was measured: no watts (M6), no tok/s per watt (M7)")
+	} else {
+		out = append(out, wattsOf(rows))
 	}
 	for _, r := range rows {
 		mind := append(asiaiRemarks(r), notes[targetKey{r.SessionID, r.TargetID}]...)
@@ -157,6 +160,22 @@ func asiaiNotes(rows []analyze.Asiai, format string, notes map[targetKey][]strin
 		}
 	}
 	return out
+}
+
+// wattsOf says which part of the machine the watts are of: asiai's own are
+// those of the GPU.
+func wattsOf(rows []analyze.Asiai) string {
+	var scopes []string
+	for _, r := range rows {
+		if name := cmp.Or(scopeNames[r.PowerScope], r.PowerScope); r.PowerWatts != nil && !slices.Contains(scopes, name) {
+			scopes = append(scopes, name)
+		}
+	}
+	text := "watts: the " + strings.Join(scopes, ", ") + "; first prompt to last run"
+	if slices.ContainsFunc(rows, func(r analyze.Asiai) bool { return r.PowerWatts != nil && r.PowerScope != "gpu" }) {
+		text += " (asiai's own: the GPU's)"
+	}
+	return text
 }
 
 func asiaiRemarks(r analyze.Asiai) []string {

@@ -27,14 +27,25 @@ func byTarget(all []analyze.Summary) [][]analyze.Summary {
 	return out
 }
 
+// shownMetric is a column of the table. Below, where it is not empty, is the
+// metric whose median stands below the median, in place of mean ± sd.
+type shownMetric struct{ name, head, below string }
+
+// joulesPerToken is the metric of energy that people compare.
+const joulesPerToken = "j_per_output_token"
+
 // shownMetrics are the figures of the table, where any row has them.
-var shownMetrics = []struct{ name, head string }{
-	{"prompt_tps", "prefill\ntok/s"},
-	{"generation_tps", "gen\ntok/s"},
-	{"agg_wall_tps", "all\ntok/s"},
-	{"ttft_ms", "TTFT\nms"},
-	{"itl_p50_ms", "ITL\nms"},
+var shownMetrics = []shownMetric{
+	{"prompt_tps", "prefill\ntok/s", ""},
+	{"generation_tps", "gen\ntok/s", ""},
+	{"agg_wall_tps", "all\ntok/s", ""},
+	{"ttft_ms", "TTFT\nms", ""},
+	{"itl_p50_ms", "ITL\nms", ""},
+	{joulesPerToken, "J/\ntok", ""},
 }
+
+// ofBatches are those of them that a batch has one of.
+func ofBatches(metric string) bool { return metric == "agg_wall_tps" || metric == joulesPerToken }
 
 // writeSummary draws the cases of one target, on a screen or as Markdown.
 // Medians come first; the mean and the sample standard deviation follow.
@@ -73,7 +84,7 @@ func legend(format string) string {
 
 func summaryTable(w io.Writer, rows []analyze.Summary, format string, percentiles []int) table.Writer {
 	keys := varyingKeys(rows)
-	metrics := presentMetrics(rows)
+	metrics := presentMetrics(rows, format)
 	header := []any{}
 	for _, k := range keys {
 		header = append(header, k.head)
@@ -101,7 +112,11 @@ func summaryTable(w io.Writer, rows []analyze.Summary, format string, percentile
 		}
 		for _, m := range metrics {
 			stat := s.Stats[m.name]
-			row = append(row, medianCell(stat, format))
+			if m.below != "" {
+				row = append(row, figure(stat.Median)+"\n"+figure(s.Stats[m.below].Median))
+			} else {
+				row = append(row, medianCell(m.name, stat, format))
+			}
 			for _, p := range percentiles {
 				if isTime(m.name) {
 					row = append(row, figure(percentile(stat, p)))
@@ -122,12 +137,12 @@ func alignSummary(t table.Writer, columns int) {
 }
 
 // medianCell is the median, with mean ± sd below it on a screen and behind it
-// in Markdown.
-func medianCell(s analyze.Stat, format string) string {
+// in Markdown. The screen has no room for the spread of the joules.
+func medianCell(metric string, s analyze.Stat, format string) string {
 	if s.Median == nil {
 		return "–"
 	}
-	if s.SD == nil {
+	if s.SD == nil || metric == joulesPerToken && format != "markdown" {
 		return figure(s.Median)
 	}
 	if format == "markdown" {
@@ -140,7 +155,7 @@ func medianCell(s analyze.Stat, format string) string {
 func inFigures(s analyze.Summary) int64 {
 	var n int64
 	for _, m := range shownMetrics {
-		if m.name != "agg_wall_tps" { // which is one a batch
+		if !ofBatches(m.name) {
 			n = max(n, s.Stats[m.name].N)
 		}
 	}
@@ -198,13 +213,24 @@ func varyingKeys(rows []analyze.Summary) []summaryKey {
 	return keys
 }
 
-func presentMetrics(rows []analyze.Summary) []struct{ name, head string } {
-	out := slices.Clone(shownMetrics)
-	concurrent := slices.ContainsFunc(rows, func(s analyze.Summary) bool { return s.Concurrency > 1 })
-	return slices.DeleteFunc(out, func(m struct{ name, head string }) bool {
-		if m.name == "agg_wall_tps" && !concurrent || m.name == "itl_p50_ms" && concurrent {
-			return true
-		}
-		return !slices.ContainsFunc(rows, func(s analyze.Summary) bool { return s.Stats[m.name].Median != nil })
+// presentMetrics are those that any row has. On a screen, where a column for
+// the cache leaves no room for one of joules, they share that of all streams,
+// or take that of the intervals.
+func presentMetrics(rows []analyze.Summary, format string) []shownMetric {
+	some := func(match func(analyze.Summary) bool) bool { return slices.ContainsFunc(rows, match) }
+	concurrent := some(func(s analyze.Summary) bool { return s.Concurrency > 1 })
+	crowded := format != "markdown" && some(func(s analyze.Summary) bool {
+		return s.CacheMode != string(collect.CacheCold) && s.Stats[joulesPerToken].Median != nil
 	})
+	out := slices.DeleteFunc(slices.Clone(shownMetrics), func(m shownMetric) bool {
+		return m.name == "agg_wall_tps" && !concurrent || m.name == "itl_p50_ms" && (concurrent || crowded) ||
+			m.name == joulesPerToken && concurrent && crowded ||
+			!some(func(s analyze.Summary) bool { return s.Stats[m.name].Median != nil })
+	})
+	for i := range out {
+		if out[i].name == "agg_wall_tps" && crowded {
+			out[i].head, out[i].below = "all t/s\nJ/tok", joulesPerToken
+		}
+	}
+	return out
 }
