@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Holds the statistics of package analyze, and those of the view asiai in SQL,
-against numpy and scipy.
+"""Holds the statistics of package analyze, those of the view asiai in SQL, and
+the energies of batches, against numpy and scipy.
 
 Runs the Go side on 600 random inputs and computes each figure anew; then the
-view asiai over 300 targets with random runs of random prompt kinds. A figure
+view asiai over 300 targets with random runs of random prompt kinds; then 300
+batches under random readings of counters and of power. A figure
 may differ by 1e-12 of the largest value that went into it; NULL must be NULL.
 Needs numpy and scipy; run it in the root of the repository.
 """
@@ -81,6 +82,22 @@ def expected_asiai(case):
     return out
 
 
+def expected_energy(case):
+    t, v = np.array(case["T"]), np.array(case["V"])
+    a, b = case["From"], case["To"]
+    if case["Counter"]:
+        points = v - v[0]
+        energy = np.interp(b, t, points) - np.interp(a, t, points)
+    else:
+        points = np.concatenate([[0], np.cumsum((v[1:] + v[:-1]) / 2 * np.diff(t))])
+        inside = np.concatenate([[a], t[(t > a) & (t < b)], [b]])
+        energy = np.trapezoid(np.interp(inside, t, v), inside)
+    within = points[(t >= a) & (t <= b)]
+    low = within[-1] - within[0]
+    high = points[np.searchsorted(t, b)] - points[np.searchsorted(t, a, side="right") - 1]
+    return {"J": energy, "Low": low, "High": high, "PerToken": energy / case["Tokens"]}
+
+
 class Comparison:
     """Counts figures, and those that are off by more than 1e-12 of scale."""
 
@@ -120,10 +137,14 @@ def main():
         if case["Stability"] != stability(case["CV"]):
             c.bad += 1
             print(f"asiai of {session}: {case['Stability']!r} of cv {case['CV']}", file=sys.stderr)
+    batches = emitted("./analyze/duck", "TestEmitEnergy")
+    for i, case in enumerate(batches):
+        for name, want in expected_energy(case).items():
+            c.hold(f"batch {i}", name, case[name], want, 1e3 * max(case["To"], want))  # stamps are of 1 ns
     if classes != {"", "stable", "variable", "unstable"}:
         sys.exit(f"the targets have only the classes {classes}")
-    print(f"{c.compared} figures of {len(cases)} inputs and {len(targets)} targets: {c.bad} differ; largest difference {c.worst:.1e}")
-    if c.bad or c.compared < 7000:
+    print(f"{c.compared} figures of {len(cases)} inputs, {len(targets)} targets and {len(batches)} batches: {c.bad} differ; largest difference {c.worst:.1e}")
+    if c.bad or c.compared < 8000:
         sys.exit(1)
 
 

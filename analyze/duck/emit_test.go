@@ -11,6 +11,9 @@ import (
 	"os"
 	"strconv"
 	"testing"
+
+	"tokwatt/analyze"
+	"tokwatt/collect"
 )
 
 var emit = flag.String("emit", "", "write random runs and their row of the view asiai to this file, for scripts/check_stats.py")
@@ -78,4 +81,95 @@ func drawRun(rnd *rand.Rand, i int) (*float64, string) {
 		return nil, "null"
 	}
 	return &v, strconv.FormatFloat(v, 'e', -1, 64)
+}
+
+// emittedEnergy is a batch under random readings, and what SQL has of it.
+type emittedEnergy struct {
+	From, To     float64 // s
+	Counter      bool    // else power at instants
+	T, V         []float64
+	J, Low, High *float64
+	Tokens       int64
+	PerToken     *float64
+}
+
+func TestEmitEnergy(t *testing.T) {
+	if *emit == "" {
+		t.Skip("for scripts/check_stats.py: give -emit")
+	}
+	rnd := rand.New(rand.NewPCG(15, 16))
+	var all []*emittedEnergy
+	recs := func(yield func(collect.Record, error) bool) {
+		yield(&collect.Session{ID: "s", Host: collect.Host{Name: "h"}}, nil)
+		for i := range int64(300) {
+			e := drawEnergy(rnd)
+			all = append(all, e)
+			for _, rec := range e.records(i + 1) {
+				yield(rec, nil)
+			}
+		}
+	}
+	root := t.TempDir()
+	if _, err := analyze.Export(t.Context(), recs, root, analyze.ExportOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := open(t, Options{Roots: []string{root}}).Query(t.Context(),
+		"select batch_id, energy_j, energy_low_j, energy_high_j, j_per_output_token from batches order by batch_id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for row, err := range rows.All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		figure := func(i int) *float64 {
+			if x, ok := row[i].(float64); ok {
+				return &x
+			}
+			return nil
+		}
+		e := all[row[0].(int64)-1]
+		e.J, e.Low, e.High, e.PerToken = figure(1), figure(2), figure(3), figure(4)
+	}
+	text, err := json.Marshal(all)
+	if err == nil {
+		err = os.WriteFile(*emit, text, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// drawEnergy draws readings about twice a second, all covered and none too far
+// apart, over a window of two to forty seconds.
+func drawEnergy(rnd *rand.Rand) *emittedEnergy {
+	e := &emittedEnergy{From: 3 + 3*rnd.Float64(), Counter: rnd.IntN(2) == 0, Tokens: 2 + rnd.Int64N(500)}
+	e.To = e.From + 2 + 38*rnd.Float64()
+	joules, at := 0.0, 0.0
+	for at < e.To+3 {
+		step, watts := 0.2+0.6*rnd.Float64(), 5+100*rnd.Float64()
+		at += step
+		joules += watts * step
+		e.T = append(e.T, math.Round(at*1e9)/1e9)
+		e.V = append(e.V, map[bool]float64{true: joules, false: watts}[e.Counter])
+	}
+	return e
+}
+
+func (e *emittedEnergy) records(id int64) []collect.Record {
+	ns := func(s float64) int64 { return int64(math.Round(s * 1e9)) }
+	from, to, n := ns(e.From), ns(e.To), e.Tokens
+	samples := &collect.Samples{Segment: id}
+	for i, at := range e.T {
+		metric := map[bool]string{true: "energy", false: "power"}[e.Counter]
+		samples.Samples = append(samples.Samples, collect.Sample{Source: "s", Scope: "package", Metric: metric, EndNS: ns(at), Value: e.V[i]})
+	}
+	return []collect.Record{
+		&collect.Segment{Segment: id}, &collect.TargetInfo{TargetID: id},
+		&collect.Case{CaseID: id, TargetID: id, TG: n, Concurrency: 1},
+		&collect.Batch{CaseID: id, BatchID: id, Segment: id, StartNS: from, EndNS: to, Requests: []collect.Request{{RequestID: id, StartNS: from, EndNS: to, OutputChars: 9,
+			Chunks: []collect.Chunk{{T: 1e9, Kind: collect.KindContent}}, Report: collect.Report{CompletionTokens: &n}}}},
+		samples,
+	}
 }
