@@ -64,6 +64,9 @@ type PowerTrace struct {
 	Rejected            int             // that could not be true
 }
 
+// PowerReading is one reading of a channel.
+type PowerReading = power.Reading
+
 // mostDevices is how many devices readings may be the sum of: samples don't
 // tell how many there are, and it bounds what can be true.
 const mostDevices = 16
@@ -71,8 +74,8 @@ const mostDevices = 16
 // NewPowerTrace makes the trace of a channel's readings, in any order: t says
 // whose they are. The area under it is the energy that table energy has of the
 // same time. It is nil where the metric says nothing of power.
-func NewPowerTrace(t PowerTrace, metric power.Metric, readings []power.Reading) *PowerTrace {
-	kind, ok := power.KindOf(metric, readings)
+func NewPowerTrace(t PowerTrace, metric string, readings []PowerReading) *PowerTrace {
+	kind, ok := power.KindOf(power.Metric(metric), readings)
 	if !ok {
 		return nil
 	}

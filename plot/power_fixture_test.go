@@ -3,6 +3,7 @@ package plot
 import (
 	"math"
 	"math/rand/v2"
+	"sort"
 	"time"
 
 	"tokwatt/analyze"
@@ -61,18 +62,17 @@ func (g *rig) batch(target, case_, pp, streams int64, warm bool, prefill, spread
 
 // watts is what the machine draws at t.
 func (g *rig) watts(t int64) float64 {
-	for _, l := range g.load {
-		if l.from <= t && t < l.to {
-			return l.watts
-		}
+	i := sort.Search(len(g.load), func(i int) bool { return g.load[i].to > t })
+	if i < len(g.load) && g.load[i].from <= t {
+		return g.load[i].watts
 	}
 	return 6
 }
 
 // sense adds a sensor's readings until now, but in the time of the hole.
 func (g *rig) sense(node, source, scope string, kind power.Kind, every float64, scale, noise float64, hole stretch) {
-	var list []power.Reading
-	metric, joules, step := power.MetricPower, 0.0, int64(every*second)
+	var list []analyze.PowerReading
+	metric, joules, step := "power", 0.0, int64(every*second)
 	for t := step; t < g.now+3*second; t += step {
 		from, sum := t-step, 0.0
 		for k := range int64(10) {
@@ -83,10 +83,10 @@ func (g *rig) sense(node, source, scope string, kind power.Kind, every float64, 
 		if s := float64(t) / second; s > hole.from && s < hole.to {
 			continue
 		}
-		r := power.Reading{EndNS: t, Value: watts}
+		r := analyze.PowerReading{EndNS: t, Value: watts}
 		switch kind {
 		case power.Counter:
-			metric, r.Value = power.MetricEnergy, joules
+			metric, r.Value = "energy", joules
 		case power.Average:
 			r.StartNS = &from
 		}
