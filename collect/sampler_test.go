@@ -4,14 +4,10 @@ import (
 	"context"
 	"errors"
 	"math"
-	"math/rand/v2"
-	"runtime"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-	"unsafe"
 
 	"tokwatt/power"
 )
@@ -149,81 +145,6 @@ func TestNothingIsWaitedFor(t *testing.T) {
 	})
 }
 
-// TestBlankSources: of one that says that it has no reading now nobody is
-// warned, and it is read all the same; an engine's is warned of.
-func TestBlankSources(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		battery := func() *fakeSource {
-			s := meter("battery")
-			s.channels[0].Missing = power.ReasonNoReading
-			s.read = func(_ context.Context, n int) ([]power.Sample, error) {
-				if n < 5 {
-					return nil, errors.New("on mains power")
-				}
-				return watts(9), nil
-			}
-			return s
-		}
-		warned := 0
-		r := fakeRunner()
-		r.Notify = func(p Progress) {
-			if p.Warning != "" {
-				warned++
-			}
-		}
-		d := newFake()
-		spec := Spec{PP: []int64{1}, TG: []int64{2}, Repeat: 3}
-		recs := host(t, r, d, spec, battery())
-		if samples, _ := samplesOf(recs); len(samples) == 0 || warned != 0 {
-			t.Errorf("%d samples, %d warnings", len(samples), warned)
-		}
-		d.sources = []power.Source{battery()}
-		if host(t, r, d, spec); warned != 1 {
-			t.Errorf("%d warnings of an engine's sensors", warned)
-		}
-	})
-}
-
-// mortal is a source that ends, and can be started again.
-type mortal struct {
-	*fakeSource
-	dead    bool
-	revived []time.Duration
-	start   time.Time
-}
-
-func (m *mortal) Revive(context.Context) {
-	m.revived = append(m.revived, time.Since(m.start))
-	m.dead = len(m.revived)%2 == 1 // the first attempt fails
-}
-
-// TestRevival: a source that has ended is started again after a while, and
-// again; one that never could be read is not.
-func TestRevival(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := &mortal{fakeSource: meter("mortal"), start: time.Now()}
-		works := m.read
-		m.read = func(ctx context.Context, n int) ([]power.Sample, error) {
-			if m.dead = m.dead || time.Since(m.start) == time.Minute; m.dead {
-				return nil, errors.New("the program has ended")
-			}
-			return works(ctx, n)
-		}
-		never := &mortal{fakeSource: meter("never"), start: time.Now(), dead: true}
-		never.read = func(context.Context, int) ([]power.Sample, error) { return nil, errors.New("it never ran") }
-		s := startSampler(t.Context(), NewClock(), "n", []sensor{newSensor(m, m.channels, time.Second), newSensor(never, never.channels, time.Second)}, map[string]bool{})
-		time.Sleep(5*time.Minute + time.Second/2)
-		s.stop()
-		got, faults := s.take()
-		if want := []time.Duration{89 * time.Second, 119 * time.Second}; !slices.Equal(m.revived, want) || len(never.revived) != 0 {
-			t.Errorf("started again at %v and %v", m.revived, never.revived)
-		}
-		if want := 302 - 60; got.count != want || len(faults) != 2 {
-			t.Errorf("%d readings, want %d; %v", got.count, want, faults)
-		}
-	})
-}
-
 // BenchmarkMark is what the path of an arrival pays to have sensors read, whose
 // goroutine sleeps then.
 func BenchmarkMark(b *testing.B) {
@@ -265,44 +186,6 @@ func TestMargins(t *testing.T) {
 			t.Errorf("%s: every %v, margin %v, want %v and %v", name, s.every, s.margin(), c.every, c.want)
 		}
 	}
-}
-
-// TestHungSources: one whose reading never ends, whatever it is told, delays no
-// batch and no other source; one that does not say what it can read is left out.
-func TestHungSources(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		forever := make(chan struct{})
-		defer close(forever)
-		hung := meter("hung")
-		hung.read = func(context.Context, int) ([]power.Sample, error) { <-forever; return nil, errors.New("at last") }
-		mute := meter("mute")
-		mute.probe = func() { <-forever }
-		d := newFake()
-		var warnings []string
-		r := fakeRunner()
-		r.Notify = func(p Progress) {
-			if p.Warning != "" {
-				warnings = append(warnings, p.Warning)
-			}
-		}
-		start := time.Now()
-		recs := host(t, r, d, Spec{PP: []int64{1}, TG: []int64{2}, Repeat: 3, NoIdle: true}, hung, mute, meter("good"))
-		if took := time.Since(start); took > probeTimeout+3*2*time.Second+3*time.Second+stopTimeout {
-			t.Errorf("it took %v", took)
-		}
-		for _, b := range of[*Batch](recs) {
-			if b.EndNS-b.StartNS != 60e6 {
-				t.Errorf("a batch of %d ns", b.EndNS-b.StartNS)
-			}
-		}
-		samples, _ := samplesOf(recs)
-		if len(samples) < 20 || samples[0].Source != "good" || mute.reads() != 0 {
-			t.Errorf("%d samples", len(samples))
-		}
-		if len(warnings) != 1 || !strings.Contains(warnings[0], "sensors of mute: no answer within") {
-			t.Errorf("warnings %q", warnings)
-		}
-	})
 }
 
 // TestResumedSensors: a session that goes on has its sensors again, and its
@@ -387,124 +270,6 @@ func TestThermalPressure(t *testing.T) {
 		}
 		if want := []bool{false, true, false, false}; !slices.Equal(got, want) {
 			t.Errorf("throttled %v, want %v", got, want)
-		}
-	})
-}
-
-// TestReadings: what is packed comes out again, in few bytes.
-func TestReadings(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(1, 2))
-	var want []Sample
-	var r readings
-	end := int64(0)
-	for i := range 20000 {
-		s := Sample{Node: []string{"a", "b"}[i%2], Source: "s", Metric: []string{"energy", "power", "usage"}[i%3], Value: rnd.NormFloat64() * 1e6}
-		switch i % 7 {
-		case 0:
-			end += rnd.Int64N(1e9)
-		case 1:
-			end -= rnd.Int64N(1e9)
-		}
-		s.EndNS = end
-		if i%3 == 1 {
-			start := end - rnd.Int64N(1e10) + 1e9
-			s.StartNS = &start
-		}
-		if i%5 == 0 && s.StartNS != nil {
-			*s.StartNS = end
-		}
-		r.add(s)
-		want = append(want, s)
-	}
-	got := slices.Collect(r.all())
-	if r.count != len(want) || !slices.EqualFunc(got, want, equalSamples) {
-		t.Fatal("what was packed came out changed")
-	}
-	for range r.all() { // stops where it is told to
-		break
-	}
-	var none readings
-	for range none.all() {
-		t.Error("a sample out of nothing")
-	}
-}
-
-func equalSamples(a, b Sample) bool {
-	if (a.StartNS == nil) != (b.StartNS == nil) || a.StartNS != nil && *a.StartNS != *b.StartNS {
-		return false
-	}
-	a.StartNS, b.StartNS = nil, nil
-	return a == b
-}
-
-// TestMemoryOfALongBatch: two hours at 4 Hz, of counters on four nodes, in one
-// batch, and what is left of them when it is over.
-func TestMemoryOfALongBatch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var sensors []sensor
-		for _, name := range []string{"a", "b", "c", "d"} {
-			m := meter(name)
-			sensors = append(sensors, newSensor(m, m.channels, 0))
-		}
-		s := startSampler(t.Context(), NewClock(), "n", sensors, map[string]bool{})
-		time.Sleep(2 * time.Hour)
-		synctest.Wait()
-		got, _ := s.take()
-		s.stop()
-		bytes := 0
-		for _, b := range got.blocks {
-			bytes += cap(b)
-		}
-		if got.count != 4*(2*3600*4+1) {
-			t.Errorf("%d samples", got.count)
-		}
-		per := float64(bytes) / float64(got.count)
-		if t.Logf("%.1f bytes a sample, %d as they are", per, unsafe.Sizeof(Sample{})); per > 16 {
-			t.Errorf("%.1f bytes a sample", per)
-		}
-		if left, _ := s.take(); left.count > 4 || len(left.blocks) > 1 {
-			t.Errorf("%d samples are left", left.count)
-		}
-	})
-}
-
-// TestADayOfSensors: 24 hours of batches of 20 minutes, four nodes at 4 Hz.
-// Memory is that of one batch, from the first to the last.
-func TestADayOfSensors(t *testing.T) {
-	if testing.Short() {
-		t.Skip("1.4 million readings")
-	}
-	synctest.Test(t, func(t *testing.T) {
-		d := newFake()
-		d.prefill, d.step = 20*time.Minute-time.Second, time.Second
-		r := fakeRunner()
-		for _, name := range []string{"a", "b", "c", "d"} {
-			r.Sources = append(r.Sources, meter(name))
-		}
-		var heap []uint64
-		samples := 0
-		for rec, err := range r.Run(t.Context(), Job{Driver: d, Spec: Spec{PP: []int64{1}, TG: []int64{2}, Repeat: 72, Warmup: value(0)}}) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			switch rec := rec.(type) {
-			case *Samples:
-				samples += len(rec.Samples)
-			case *Batch:
-				if rec.BatchID%24 == 2 {
-					runtime.GC()
-					var m runtime.MemStats
-					runtime.ReadMemStats(&m)
-					heap = append(heap, m.HeapAlloc)
-				}
-			}
-		}
-		if want := 4 * 4 * 24 * 3600; samples < want || samples > want*101/100 {
-			t.Errorf("%d samples, want %d", samples, want)
-		}
-		t.Logf("%d samples, heap %d", samples, heap)
-		if first, last := heap[0], heap[len(heap)-1]; last > first+1<<18 {
-			t.Errorf("the heap grew from %d to %d bytes", first, last)
 		}
 	})
 }
