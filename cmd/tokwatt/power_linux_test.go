@@ -37,15 +37,36 @@ func TestCollectReadsSensors(t *testing.T) {
 	if r.code != 0 || strings.Contains(r.err, "warning") {
 		t.Fatalf("exit %d: %s", r.code, r.err)
 	}
-	var batches []*collect.Batch
-	var sensors []*collect.Sensors
-	var watts []collect.Sample
+	name, batches, sensors, watts := sampled(t, db)
+	if len(batches) != 3 || len(sensors) != 1 || sensors[0].Channels[0].Source != "nvidia:0" || sensors[0].Channels[0].Node != name || len(watts) < 2 {
+		t.Fatalf("%d batches, %+v, %d readings", len(batches), sensors, len(watts))
+	}
+	last := watts[len(watts)-1]
+	if *watts[0].StartNS > batches[0].StartNS || last.EndNS < batches[2].EndNS || last.Value != 213.31 || last.Unit != "W" || last.Node != name {
+		t.Errorf("read from %d to %d, batches from %d to %d: %+v", *watts[0].StartNS, last.EndNS, batches[0].StartNS, batches[2].EndNS, last)
+	}
+	r = tokwatt(t, "", "power", "nvidia", "--once", "--json")
+	var doc powerDocument
+	if err := json.Unmarshal([]byte(r.out), &doc); r.code != 0 || err != nil || len(doc.Channels) != 5 || doc.Channels[0].PowerW == nil || *doc.Channels[0].PowerW != 213.31 {
+		t.Errorf("exit %d, %v: %s%s", r.code, err, r.out, r.err)
+	}
+	pids, err := os.ReadFile(filepath.Join(dir, "pids"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := strings.Fields(string(pids))
+	if i := slices.IndexFunc(runs, func(pid string) bool { _, err := os.Stat("/proc/" + pid); return err == nil }); len(runs) != 2 || i >= 0 {
+		t.Errorf("of %v, number %d still runs", runs, i)
+	}
+}
+
+// sampled are what the newest session says of power, and its machine's name.
+func sampled(t *testing.T, db string) (name string, batches []*collect.Batch, sensors []*collect.Sensors, watts []collect.Sample) {
 	s := store.Open(db, store.Options{})
 	id, err := s.Find(t.Context(), "last")
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := ""
 	for rec, err := range s.Records(t.Context(), id) {
 		if err != nil {
 			t.Fatal(err)
@@ -67,26 +88,7 @@ func TestCollectReadsSensors(t *testing.T) {
 			t.Error("a quiet window that nobody wanted")
 		}
 	}
-	if len(batches) != 3 || len(sensors) != 1 || sensors[0].Channels[0].Source != "nvidia:0" || sensors[0].Channels[0].Node != name || len(watts) < 2 {
-		t.Fatalf("%d batches, %+v, %d readings", len(batches), sensors, len(watts))
-	}
-	last := watts[len(watts)-1]
-	if *watts[0].StartNS > batches[0].StartNS || last.EndNS < batches[2].EndNS || last.Value != 213.31 || last.Unit != "W" || last.Node != name {
-		t.Errorf("read from %d to %d, batches from %d to %d: %+v", *watts[0].StartNS, last.EndNS, batches[0].StartNS, batches[2].EndNS, last)
-	}
-	r = tokwatt(t, "", "power", "nvidia", "--once", "--json")
-	var doc powerDocument
-	if err := json.Unmarshal([]byte(r.out), &doc); r.code != 0 || err != nil || len(doc.Channels) != 5 || doc.Channels[0].PowerW == nil || *doc.Channels[0].PowerW != 213.31 {
-		t.Errorf("exit %d, %v: %s%s", r.code, err, r.out, r.err)
-	}
-	pids, err := os.ReadFile(filepath.Join(dir, "pids"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	runs := strings.Fields(string(pids))
-	if i := slices.IndexFunc(runs, func(pid string) bool { _, err := os.Stat("/proc/" + pid); return err == nil }); len(runs) != 2 || i >= 0 {
-		t.Errorf("of %v, number %d still runs", runs, i)
-	}
+	return name, batches, sensors, watts
 }
 
 // TestCalibratePower: what sampling costs is printed, and kept.
