@@ -45,7 +45,7 @@ ioreport-fake: ## the binding to a Mac's sensors against a fake of its libraries
 # DuckDB is one library of C++, which the race detector does not look into. What
 # is skipped starts the program dozens of times to look at what it prints.
 race: ## the packages that start goroutines, under the race detector
-	$(GO) test -count=1 -race -skip '^Test(Help|Tables|Truncated)' ./collect/... ./store/... ./mlx/... ./analyze ./cmd/...
+	$(GO) test -count=1 -race -skip '^Test(Help|Tables|Truncated)' ./collect/... ./store/... ./mlx/... ./power/... ./analyze ./cmd/...
 
 python: ## a virtual environment with what the next targets compare with, in .cache
 	@scripts/python.sh "$(CACHE)"
