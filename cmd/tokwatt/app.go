@@ -113,7 +113,7 @@ func (a *app) root() *cli.Command {
 		Commands: []*cli.Command{
 			a.demo(), a.collect(), a.status(), a.engines(),
 			a.list(), a.show(), a.summary(), a.query(), a.plot(), a.archive(),
-			a.power(), a.calibrate(), a.check(), a.delete(), a.metrics(), a.version(),
+			a.power(), a.serve(), a.calibrate(), a.check(), a.delete(), a.metrics(), a.version(),
 		},
 		Action: a.noCommand,
 	}

@@ -20,6 +20,7 @@ var layers = map[string]string{
 	"mlx":                          "mlx/internal/host",
 	"mlx/model":                    "mlx",
 	"mlx/engine":                   "mlx mlx/model",
+	"mlx/serve":                    "mlx/engine mlx/model",
 	"power":                        "",
 	"power/amdgpu":                 "power",
 	"power/battery":                "power power/child",
@@ -56,7 +57,7 @@ var layers = map[string]string{
 	"analyze/duck":                 "analyze",
 	"analyze/duck/rowio":           "analyze/duck",
 	"plot":                         "analyze",
-	"cmd/tokwatt": "mlx/engine mlx/model collect collect/calibrate collect/exchange collect/exo collect/find collect/host " +
+	"cmd/tokwatt": "mlx/engine mlx/model mlx/serve collect collect/calibrate collect/exchange collect/exo collect/find collect/host " +
 		"collect/inproc collect/kinds collect/ollama collect/openai collect/prompt collect/prompt/source " +
 		"power power/local store analyze analyze/duck analyze/duck/rowio plot",
 }

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+
+	"github.com/urfave/cli/v3"
+
+	"tokwatt/collect/host"
+	"tokwatt/mlx/engine"
+	endpoint "tokwatt/mlx/serve"
+	sensors "tokwatt/power/local"
+)
+
+// defaultListen is where exo listens, too, so that its clients need no flag.
+const defaultListen = "127.0.0.1:52415"
+
+func (a *app) serve() *cli.Command {
+	return &cli.Command{
+		Name:  "serve",
+		Usage: "exo's bench endpoint over the engine of this process",
+		Description: `Answers exo's bench client and clients of the OpenAI API until it is ended.
+Requests that are alike and come together run as one batch of 8 at most; the
+others wait their turn, and from 64 on are refused with 503. The likeliest token
+is taken whatever temperature is sent, and every request starts cold.`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "model", Usage: "`ID` folder, or synthetic model (synthetic:tiny)", Value: engine.DefaultModel},
+			&cli.StringFlag{Name: "listen", Usage: "`HOST:PORT` (127.0.0.1:52415) what others reach needs a token", Value: defaultListen},
+			&cli.StringFlag{Name: "token-env", Usage: "`NAME` the variable with the token that requests must bear"},
+			&cli.StringFlag{Name: "log", Usage: "`FILE` gets a line of JSON a request"},
+		},
+		Metadata: examples("tokwatt serve --model synthetic:tiny --log requests.jsonl", "tokwatt serve --listen 0.0.0.0:52415 --token-env TOKWATT_TOKEN"),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			if err := noArgs(cmd); err != nil {
+				return err
+			}
+			token, err := serveToken(cmd)
+			if err != nil {
+				return err
+			}
+			return a.runServer(ctx, cmd, token)
+		},
+	}
+}
+
+// serveToken is the token that the flags ask for. An address that others can
+// reach needs one.
+func serveToken(cmd *cli.Command) (string, error) {
+	name, listen := cmd.String("token-env"), cmd.String("listen")
+	if _, _, err := net.SplitHostPort(listen); err != nil {
+		return "", usagef("--listen %s: must be HOST:PORT, such as %s", listen, defaultListen)
+	}
+	if name == "" && !endpoint.Loopback(listen) {
+		return "", usagef("--listen %s: others can reach this address, so it needs a token: name the variable that holds one with --token-env", listen)
+	}
+	if name == "" {
+		return "", nil
+	}
+	token := os.Getenv(name)
+	if token == "" {
+		return "", usagef("--token-env %s: this variable is not set", name)
+	}
+	return token, nil
+}
+
+func (a *app) runServer(ctx context.Context, cmd *cli.Command, token string) error {
+	model := cmd.String("model")
+	if _, err := engine.Inspect(model); err != nil {
+		return usagef("--model %s: %w", model, err)
+	}
+	tell := func(text string) { fmt.Fprintln(a.err, harmless(text)) }
+	o := endpoint.Options{Model: model, Token: token, Version: toolVersion(), Node: thisNode(ctx), Notify: tell}
+	if path := cmd.String("log"); path != "" {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return usagef("--log: %w", err)
+		}
+		defer f.Close()
+		o.Log = io.Writer(f)
+	}
+	ln, err := net.Listen("tcp", cmd.String("listen"))
+	if err != nil {
+		return usagef("--listen: %w: choose another address", err)
+	}
+	defer ln.Close()
+	sources, err := openSensors(ctx, options{}, func(format string, args ...any) { tell(fmt.Sprintf(format, args...)) })
+	if err != nil {
+		return err
+	}
+	defer sensors.Close(sources)
+	meter := newServeMeter(ctx, sources)
+	if meter != nil {
+		o.Meter = meter
+		defer meter.close()
+	}
+	s, err := endpoint.New(ctx, o)
+	if err != nil {
+		if ctx.Err() != nil {
+			return &coded{code: exitInterrupted}
+		}
+		return &coded{exitNothing, err}
+	}
+	fmt.Fprintf(a.out, "serving %s at http://%s\n", s.Model(), ln.Addr())
+	if meter == nil {
+		tell("no power can be read here, so power_usage has no nodes; `tokwatt power --once` says why")
+	}
+	err = s.Serve(ctx, ln)
+	if ctx.Err() != nil {
+		return &coded{code: exitInterrupted, err: err}
+	}
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// thisNode is what the server says of this machine.
+func thisNode(ctx context.Context) endpoint.Node {
+	h := host.Describe(ctx)
+	n := endpoint.Node{Name: h.Name, Model: h.Model, Chip: h.Chip, OS: h.OSName, OSVersion: h.OSVersion}
+	if h.RAMBytes != nil {
+		n.RAM = *h.RAMBytes
+	}
+	return n
+}
