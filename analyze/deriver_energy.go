@@ -69,17 +69,20 @@ func (d *Deriver) batchEnergy(c *Context, b *collect.Batch, nodes []string) ([]E
 
 // window makes the rows of a window by all rules of our own.
 func (d *Deriver) window(base EnergyRow, nodes []string, from, to int64) (rows []EnergyRow, windows []power.Window, total power.Total) {
-	windows = d.meter.Windows(from, to)
-	rows, total = base.channels(windows, nodes)
+	windows, read := d.meter.Windows(from, to)
+	total = power.Sum(windows, nodes)
 	if len(windows) == 0 {
 		total.Reason = power.ReasonNoChannel
 		total.From, total.To, total.Rule = from, to, power.RuleCurve
-		rows = []EnergyRow{base.sum(total)}
 	}
+	shown := windows
+	if base.RequestID != nil {
+		shown = windows[:read] // why the others gave nothing stands beside the batch
+	}
+	rows = append(base.channels(shown, nodes), base.sum(total))
 	if base.BatchID != nil {
 		if client := d.meter.ExoClient(from, to); len(client) > 0 {
-			of, _ := base.channels(client, nodes)
-			rows = append(rows, of...)
+			rows = append(append(rows, base.channels(client, nodes)...), base.sum(power.Sum(client, nodes)))
 		}
 	}
 	d.of(base.TargetID).idle.net(rows)
@@ -164,7 +167,9 @@ func (d *Deriver) endTarget(id int64) []EnergyRow {
 	if len(windows) == 0 || len(nodes) == 0 {
 		return nil
 	}
-	rows, total := EnergyRow{SessionID: d.session, TargetID: id, WindowKind: WindowTarget, Segment: t.segment}.channels(windows, nodes)
+	base := EnergyRow{SessionID: d.session, TargetID: id, WindowKind: WindowTarget, Segment: t.segment}
+	total := power.Sum(windows, nodes)
+	rows := append(base.channels(windows, nodes), base.sum(total))
 	t.idle.net(rows)
 	t.totals = append(t.totals, total)
 	return rows

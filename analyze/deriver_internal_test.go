@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -139,6 +138,6 @@ func TestADayOfReadings(t *testing.T) {
 	t.Logf("%d rows of energy; heap %.0f MiB", rows, heap)
 	early, late := slices.Max(heap[:len(heap)/3]), slices.Max(heap[len(heap)/3:])
 	if late > 1.2*early+5 || rows < 100_000 {
-		t.Error(fmt.Sprintf("the heap grew from %.0f MiB to %.0f", early, late))
+		t.Errorf("the heap grew from %.0f MiB to %.0f, with %d rows", early, late, rows)
 	}
 }

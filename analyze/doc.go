@@ -7,14 +7,18 @@
 //
 //  1. [Derive] makes the rows of a batch: the one place of every formula
 //     (derive.go names the file of each rule; rows.go has the row types).
+//     What sensors read goes with it: a [Deriver] takes a session's records one
+//     by one, has package analyze/meter find the energy of each window
+//     (deriver_energy.go), and hands out rows when the readings behind them
+//     have come. It has the rows of table energy too (energy_rows.go).
 //  2. [Export] writes the rows of a session as Parquet (export.go, chunks.go,
 //     parquet.go), all its files or none (files.go), into the partition of its
 //     host and day (partition.go), with a [Manifest] that tells whether they
 //     are still what was written (manifest.go); [CheckDataset] reads a whole
 //     dataset through (check.go).
-//  3. The columns are declared once, in tables.go and tables_runs.go, with what
-//     schema.go offers; schema, writer and documentation follow from that.
-//     [Tables] shows them, [Metrics] says what the figures among them mean.
+//  3. The columns are declared once, in tables.go, tables_runs.go and
+//     tables_energy.go, with what schema.go offers; schema, writer and
+//     documentation follow from that. [Tables] shows them, [Metrics] says what the figures among them mean.
 //  4. The statistics that SQL can't do, or that the views are held against, are
 //     pure functions: [Sample], [Sample.MedianInterval], [PooledSpread],
 //     [MannWhitney]. Each is nil where there are too few numbers for it.

@@ -68,13 +68,12 @@ func (u *exoUsage) rows(base EnergyRow, at power.Window, t *collect.TargetInfo, 
 	for len(nodes) < len(t.Nodes) {
 		nodes = append(nodes, "") // one that exo does not speak of
 	}
-	rows, total := base.channels(windows, nodes)
+	total := power.Sum(windows, nodes)
 	if base.WindowKind == WindowBatch || base.WindowKind == WindowRequest {
 		u.totalled(&total, len(own))
 	}
 	total.From, total.To, total.Rule, total.Node, total.Source, total.Scope = at.From, at.To, at.Rule, power.AllNodes, at.Source, at.Scope
-	rows[len(rows)-1] = base.sum(total)
-	return rows
+	return append(base.channels(windows, nodes), base.sum(total))
 }
 
 // totalled takes exo's own total where that is of the same nodes.

@@ -1,6 +1,8 @@
 package analyze
 
 import (
+	"slices"
+
 	"tokwatt/collect"
 	"tokwatt/power"
 )
@@ -90,20 +92,14 @@ func (p idlePower) net(rows []EnergyRow) {
 	}
 }
 
-// channels are the rows of a window for each channel of the target's nodes, and
-// of each rule their sum.
-func (r EnergyRow) channels(windows []power.Window, nodes []string) (rows []EnergyRow, total power.Total) {
-	own := make(map[string]bool, len(nodes))
-	for _, n := range nodes {
-		own[n] = true
-	}
+// channels are the rows of a window for each channel of the target's nodes.
+func (r EnergyRow) channels(windows []power.Window, nodes []string) (rows []EnergyRow) {
 	for _, w := range windows {
-		if own[w.Node] {
+		if slices.Contains(nodes, w.Node) {
 			rows = append(rows, r.of(w))
 		}
 	}
-	total = power.Sum(windows, nodes)
-	return append(rows, r.sum(total)), total
+	return rows
 }
 
 // firstOutput is when the first output of a request came, on the segment's

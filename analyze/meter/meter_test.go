@@ -98,7 +98,7 @@ func TestDeclared(t *testing.T) {
 		if !first {
 			m.Declare(sensors)
 		}
-		got := m.Windows(second(10), second(50))
+		got, read := m.Windows(second(10), second(50))
 		var reasons []power.Reason
 		for _, w := range got {
 			reasons = append(reasons, w.Reason)
@@ -106,7 +106,7 @@ func TestDeclared(t *testing.T) {
 		if want := []power.Reason{"", "sudo_needed", "no_reading", "no_channel"}; !slices.Equal(reasons, want) {
 			t.Fatalf("reasons %q, want %q", reasons, want)
 		}
-		if w := got[0]; *w.EnergyJ != 1600 || w.Node != "here" || got[2].Node != "there" {
+		if w := got[0]; read != 1 || *w.EnergyJ != 1600 || w.Node != "here" || got[2].Node != "there" {
 			t.Errorf("%+v", w)
 		}
 		if nodes := m.Declared(0); !slices.Equal(nodes, []string{"here", "there"}) || m.Declared(1) != nil || m.Undeclared() != nil {

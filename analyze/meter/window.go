@@ -8,15 +8,15 @@ import (
 )
 
 // Windows are those of all channels of energy between two instants, by our own
-// rule. A channel that gave nothing has a window with the reason.
-func (m *Meter) Windows(from, to int64) []power.Window {
-	var out []power.Window
+// rule: of those that were read, and behind them of those that gave nothing,
+// with the reason.
+func (m *Meter) Windows(from, to int64) (windows []power.Window, read int) {
 	for _, s := range m.series {
 		if c := m.curveOf(s); c != nil {
-			out = append(out, c.Energy(from, to))
+			windows = append(windows, c.Energy(from, to))
 		}
 	}
-	return append(out, m.silent(from, to)...)
+	return append(windows, m.silent(from, to)...), len(windows)
 }
 
 // ExoClient are the windows by the rule of exo-bench's client, of the channels
