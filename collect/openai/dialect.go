@@ -100,6 +100,13 @@ var dialects = []dialect{
 		usage: &yes, cached: &yes, timings: &yes, streams: &eight, format: "mlx",
 	},
 	{
+		// tokwatt's own server, package mlx/serve: rates are the engine's.
+		engine: "tokwatt", signs: []sign{{owner: "tokwatt"}},
+		ban: []field{ignoreEOS}, proven: true, cold: cachePrompt, seed: &yes,
+		usage: &yes, cached: &yes, timings: &yes, eos: &no, streams: &eight,
+		version: []place{{path: "/version", key: "version"}},
+	},
+	{
 		// LM Studio's documentation: /api/v0/models has compatibility_type,
 		// quantization and state; stats in whole answers, not in streams
 		// (lmstudio-js issue 320). logit_bias is among the documented

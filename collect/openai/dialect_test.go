@@ -106,6 +106,7 @@ func TestDialects(t *testing.T) {
 		"vllm":             {"ignore_eos", "ignore_eos", "cache_salt", "?"},
 		"sglang":           {"ignore_eos", "ignore_eos", "", "?"},
 		"ollama":           {"", "", "", "?"},
+		"tokwatt":          {"ignore_eos", "ignore_eos", "cache_prompt=false", "no"},
 		"openai":           {"ignore_eos_unverified", "ignore_eos+logit_bias_unverified", "", "?"},
 	} {
 		i := slices.IndexFunc(dialects, func(d dialect) bool { return d.engine == engine })
@@ -122,8 +123,8 @@ func TestDialects(t *testing.T) {
 			t.Errorf("%s: %+v where neither is wished for", engine, got)
 		}
 	}
-	if len(dialects) != 12 {
-		t.Errorf("%d rows, of which this test knows 12", len(dialects))
+	if len(dialects) != 13 {
+		t.Errorf("%d rows, of which this test knows 13", len(dialects))
 	}
 }
 

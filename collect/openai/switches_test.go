@@ -103,7 +103,7 @@ func TestSwitches(t *testing.T) {
 		"exo": "", "ollama": "", "omlx": "", "rapid-mlx": "",
 		"lmstudio": bias, "vmlx": bias, "vllm-mlx": bias, "mlx_lm": bias,
 		"llama.cpp": cold + " ignore_eos=true", "llama_cpp.server": bias + " min_tokens=2",
-		"vllm": "cache_salt=* ignore_eos=true", "sglang": "ignore_eos=true", "openai": "ignore_eos=true " + bias,
+		"tokwatt": cold + " ignore_eos=true", "vllm": "cache_salt=* ignore_eos=true", "sglang": "ignore_eos=true", "openai": "ignore_eos=true " + bias,
 	}
 	t.Setenv("TOKWATT_TEST_KEY", "k")
 	ends := func(string) ([]int64, error) { return []int64{2, 7}, nil }

@@ -26,6 +26,7 @@ type wire struct {
 	Stream     json.RawMessage `json:"stream"`
 	IgnoreEOS  json.RawMessage `json:"ignore_eos"`
 	Warm       json.RawMessage `json:"use_prefix_cache"`
+	Cache      json.RawMessage `json:"cache_prompt"` // llama.cpp's name for it
 	Choices    json.RawMessage `json:"n"`
 	Stop       json.RawMessage `json:"stop"`
 	Logprobs   json.RawMessage `json:"logprobs"`
@@ -46,7 +47,7 @@ func parse(body []byte, bench bool, context int) (request, error) {
 	p := &fields{}
 	r := request{bench: bench, banEOS: bench, model: p.text("model", w.Model)}
 	r.stream = p.yes("stream", w.Stream)
-	r.warm = p.yes("use_prefix_cache", w.Warm)
+	r.warm = p.yes("use_prefix_cache", w.Warm) || p.yes("cache_prompt", w.Cache)
 	if p.yes("ignore_eos", w.IgnoreEOS) {
 		r.banEOS = true
 	}
