@@ -137,8 +137,8 @@ func (e energySource) shown(metrics []metric, x key) ([]*analyze.Summary, error)
 	for _, m := range metrics {
 		names = append(names, m.Name)
 	}
-	why := strings.TrimSuffix(e.missingNote(metrics), ".")
-	return nil, fmt.Errorf("no batch has %s (%s): collect without --no-system-metrics on a machine whose power can be read, which `tokwatt power --once` tells",
+	why, _, _ := e.missing(metrics)
+	return nil, fmt.Errorf("no batch has %s: %s; collect with --power auto on a machine where `tokwatt power --once` finds readings",
 		strings.Join(names, " or "), cmp.Or(why, "nothing was measured"))
 }
 
@@ -164,19 +164,13 @@ func (e energySource) panel(src source, m metric, scope string, x key, axis Axis
 	for i, g := range src.groups {
 		var pts []Point
 		for _, s := range g.rows {
-			pt, ok := energyPoint(e.batches[s], m.Name, scope)
-			if !ok {
-				continue
-			}
-			pt.X, _ = x.number(s)
-			figures := append([]float64{pt.Median}, pt.Raw...)
-			if pt.Lo != nil {
-				figures = append(figures, *pt.Lo, *pt.Hi)
-			}
-			if err := drawable(figures, logY); err != nil {
+			pt, err := energyPoint(e.batches[s], m.Name, scope, logY)
+			if err != nil {
 				return p, fmt.Errorf("%s of case %d of session %s %w: leave the case out with --where", m.Name, s.CaseID, shortID(s.SessionID), err)
 			}
-			pts = append(pts, pt)
+			if pt.X, _ = x.number(s); pt.N > 0 {
+				pts = append(pts, pt)
+			}
 		}
 		slices.SortStableFunc(pts, func(a, b Point) int { return cmp.Compare(a.X, b.X) })
 		if pts != nil {
@@ -202,8 +196,9 @@ func energyLabel(m metric, scope string, log bool) string {
 	return whole
 }
 
-// energyPoint is a case's figure in one scope: the median over its batches.
-func energyPoint(batches []analyze.EnergyBatch, name, scope string) (Point, bool) {
+// energyPoint is a case's figure in one scope: the median over its batches, of
+// which there may be none.
+func energyPoint(batches []analyze.EnergyBatch, name, scope string, log bool) (Point, error) {
 	var p Point
 	var lows, highs []float64
 	for _, b := range batches {
@@ -220,19 +215,18 @@ func energyPoint(batches []analyze.EnergyBatch, name, scope string) (Point, bool
 		}
 	}
 	p.N = len(p.Raw)
-	if p.N == 0 {
-		return p, false
+	if err := drawable(slices.Concat(p.Raw, lows, highs), log); err != nil || p.N == 0 {
+		return p, err
 	}
 	p.Median = middle(p.Raw)
 	if len(lows) == p.N {
 		lo, hi := middle(lows), middle(highs)
 		p.Lo, p.Hi = &lo, &hi
 	}
-	return p, true
+	return p, nil
 }
 
-// middle is the median of values, of which there is one at least, all finite
-// or refused by drawable.
+// middle is the median of values, of which there is one at least, all finite.
 func middle(values []float64) float64 {
 	s, _ := analyze.NewSample(values)
 	return *s.Quantile(0.5)

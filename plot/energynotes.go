@@ -2,6 +2,7 @@ package plot
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -88,28 +89,31 @@ func reasonWords(reason string) string {
 	}[reason]
 }
 
-// missingNote counts the batches without a figure, by reason.
-func (e energySource) missingNote(metrics []metric) string {
+// missing counts the batches without a figure, by reason.
+func (e energySource) missing(metrics []metric) (why string, n, all int) {
 	count := map[string]int{}
-	all, missing := 0, 0
 	for _, s := range e.rows {
 		for _, b := range e.batches[s] {
 			all++
 			if !has(b, metrics) {
-				missing++
+				n++
 				count[whyNot(b)]++
 			}
 		}
 	}
-	if missing == 0 {
+	var parts []string
+	for _, reason := range slices.Sorted(maps.Keys(count)) {
+		parts = append(parts, fmt.Sprintf("%d × %s", count[reason], reason))
+	}
+	return strings.Join(parts, ", "), n, all
+}
+
+func (e energySource) missingNote(metrics []metric) string {
+	why, n, all := e.missing(metrics)
+	if n == 0 {
 		return ""
 	}
-	var parts []string
-	for why, n := range count {
-		parts = append(parts, fmt.Sprintf("%s: %d", why, n))
-	}
-	slices.Sort(parts)
-	return fmt.Sprintf("%d of %s without a figure, not drawn (%s).", missing, plural(all, "batch", "batches"), strings.Join(parts, ", "))
+	return fmt.Sprintf("%d of %s without a figure, not drawn: %s.", n, plural(all, "batch", "batches"), why)
 }
 
 // whyNot says why a batch has no figure.
@@ -120,7 +124,7 @@ func whyNot(b analyze.EnergyBatch) string {
 	case b.J == nil && b.NullReason != "":
 		return b.NullReason
 	case !b.Counted:
-		return "with no count of tokens (--tokenizer DIR counts)"
+		return "no count of tokens (--tokenizer DIR counts)"
 	}
-	return "with an energy that this figure cannot be made of"
+	return "an energy that the figure cannot be made of"
 }

@@ -24,7 +24,7 @@ func (f *Figure) bandEntries(th theme) []entry {
 	var list []entry
 	for _, k := range f.Bands {
 		list = append(list, entry{k.legendName(), swatchWidth, func(c *draw.Canvas, from vg.Point) {
-			th.bandSample(c, k, vg.Rectangle{Min: from.Add(vg.Point{Y: -swatchHalf}), Max: from.Add(vg.Point{X: swatchWidth, Y: swatchHalf})})
+			th.bandSample(c, k, f.Bands, vg.Rectangle{Min: from.Add(vg.Point{Y: -swatchHalf}), Max: from.Add(vg.Point{X: swatchWidth, Y: swatchHalf})})
 		}})
 	}
 	return list

@@ -106,7 +106,7 @@ func channelsOf(s analyze.PowerSession, opt PowerOptions) ([]*channel, error) {
 		return nil, fmt.Errorf("no sensor of session %s is left: it has %s", shortID(s.SessionID), sensorsOf(s.Traces))
 	}
 	if !slices.ContainsFunc(list, func(c *channel) bool { return c.drawn() }) {
-		return nil, fmt.Errorf("session %s has no readings of power: collect without --no-system-metrics on a machine whose power can be read, which `tokwatt power --once` tells",
+		return nil, fmt.Errorf("session %s has no readings of power: collect with --power auto on a machine where `tokwatt power --once` finds some",
 			shortID(s.SessionID))
 	}
 	slices.SortStableFunc(list, func(a, b *channel) int {

@@ -2,6 +2,7 @@ package plot
 
 import (
 	"image/color"
+	"slices"
 
 	gonum "gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
@@ -60,16 +61,19 @@ func (t theme) hatch(c *draw.Canvas, r vg.Rectangle) {
 }
 
 // bandSample is the legend's picture of a band, with a thin frame: the fills
-// are pale.
-func (t theme) bandSample(c *draw.Canvas, k BandKind, r vg.Rectangle) {
-	if k == BandWarmup {
-		left, right := r, r
-		left.Max.X = (r.Min.X + r.Max.X) / 2
-		right.Min.X = left.Max.X
+// are pale. That of a warm-up shows what else is there, lighter.
+func (t theme) bandSample(c *draw.Canvas, k BandKind, all []BandKind, r vg.Rectangle) {
+	left, right := r, r
+	left.Max.X = (r.Min.X + r.Max.X) / 2
+	right.Min.X = left.Max.X
+	switch {
+	case k != BandWarmup:
+		t.band(c, Band{Kind: k}, r)
+	case slices.Contains(all, BandPrefill):
 		t.band(c, Band{Kind: BandPrefill, Warmup: true}, left)
 		t.band(c, Band{Kind: BandGeneration, Warmup: true}, right)
-	} else {
-		t.band(c, Band{Kind: k}, r)
+	default:
+		t.band(c, Band{Kind: BandBatch, Warmup: true}, r)
 	}
 	frame := corners(r)
 	c.StrokeLines(draw.LineStyle{Color: t.idle, Width: 0.5}, append(frame, frame[0]))

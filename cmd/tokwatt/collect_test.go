@@ -135,7 +135,7 @@ func TestExitCodes(t *testing.T) {
 		"bad sql":          {[]string{"query", "--db", "FIXTURE", "selec 1"}, 2, ""},
 		"writing sql":      {[]string{"query", "--db", "FIXTURE", "drop table runs"}, 2, ""},
 		"unknown column":   {[]string{"query", "--db", "FIXTURE", "select ttft from runs"}, 2, "ttft_ms"},
-		"bad plot":         {[]string{"plot", "--db", "FIXTURE", "pie"}, 2, "scaling or latency"},
+		"bad plot":         {[]string{"plot", "--db", "FIXTURE", "pie"}, 2, "scaling, latency, energy or power"},
 		"bad format":       {[]string{"plot", "--db", "FIXTURE", "scaling", "--out", "x.gif"}, 2, ".png"},
 		"nothing deleted":  {[]string{"delete", "--db", "FIXTURE"}, 2, "--older-than"},
 	} {

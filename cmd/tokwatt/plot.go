@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -17,10 +16,15 @@ import (
 	"tokwatt/plot"
 )
 
+// drawing makes a figure of the sessions with the ids, as the flags want it.
+type drawing func(ctx context.Context, cmd *cli.Command, db *duck.DB, ids []string) (*plot.Figure, error)
+
 // figures are the kinds of plot.
-var figures = map[string]func([]analyze.Summary, plot.Options) (*plot.Figure, error){
-	"scaling": plot.Scaling,
-	"latency": plot.Latency,
+var figures = map[string]drawing{
+	"scaling": ofSummaries(plot.Scaling),
+	"latency": ofSummaries(plot.Latency),
+	"energy":  energyFigure,
+	"power":   powerFigure,
 }
 
 func (a *app) plot() *cli.Command {
@@ -29,86 +33,120 @@ func (a *app) plot() *cli.Command {
 		Usage:     "draw a picture of the newest session or those named",
 		ArgsUsage: "KIND [ID…|last]",
 		Description: `scaling   prefill and generation rate against prompt length or concurrency
-latency   time to first token and between tokens, per case`,
+latency   time to first token and between tokens, per case
+energy    energy per token against prompt length or concurrency, with its bounds
+power     power over the time of one session, and the phases of its batches`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "out", Usage: "`FILE` .png, .svg or .pdf (KIND.png)"},
 			datasetFlag(),
 			&cli.StringFlag{Name: "x", Usage: "`AXIS` pp or concurrency (the one that varies)"},
 			&cli.StringSliceFlag{Name: "y", Usage: "`METRIC` may be repeated, a panel each"},
 			&cli.StringSliceFlag{Name: "by", Usage: "`KEY` what tells the lines apart: engine, model_id, pp, …"},
-			&cli.StringSliceFlag{Name: "where", Usage: "`KEY=VALUE` only those cases"},
+			&cli.StringSliceFlag{Name: "where", Usage: "`KEY=VALUE` only those cases; power: node, scope, batch_id, …"},
 			&cli.StringFlag{Name: "log", Usage: "`AXES` logarithmic: x, y, xy or none (where needed)"},
 		},
-		Metadata: examples("tokwatt plot scaling --out scaling.png", "tokwatt plot latency --out latency.svg last"),
-		Action: func(ctx context.Context, cmd *cli.Command) error {
-			kind := cmd.Args().First()
-			draw, ok := figures[kind]
-			if !ok {
-				return usagef("there is no plot %q: take scaling or latency", kind)
-			}
-			out := cmd.String("out")
-			if out == "" {
-				out = kind + ".png"
-			}
-			format, err := plot.FormatOf(out)
-			if err != nil {
-				return usage(err)
-			}
-			rows, err := a.plotted(ctx, cmd)
-			if err != nil {
-				return err
-			}
-			figure, err := draw(rows, plot.Options{X: cmd.String("x"), Y: cmd.StringSlice("y"), By: cmd.StringSlice("by"), Log: cmd.String("log")})
-			if err != nil {
-				return usage(err)
-			}
-			if err := writeOut(cmd, "out", out, func(w io.Writer) error { return figure.Write(w, format) }); err != nil {
-				return err
-			}
-			fmt.Fprintln(a.out, out)
-			return nil
-		},
+		Metadata: examples("tokwatt plot scaling --out scaling.png", "tokwatt plot power --out power.svg last"),
+		Action:   a.drawPlot,
 	}
 }
 
-// plotted are the summaries that the arguments and --where choose.
-func (a *app) plotted(ctx context.Context, cmd *cli.Command) (rows []analyze.Summary, err error) {
+func (a *app) drawPlot(ctx context.Context, cmd *cli.Command) error {
+	kind := cmd.Args().First()
+	draw, ok := figures[kind]
+	if !ok {
+		return usagef("there is no plot %q: take %s", kind, alternatives([]string{"scaling", "latency", "energy", "power"}))
+	}
+	out := cmd.String("out")
+	if out == "" {
+		out = kind + ".png"
+	}
+	format, err := plot.FormatOf(out)
+	if err != nil {
+		return usage(err)
+	}
+	figure, err := a.figure(ctx, cmd, draw)
+	if err != nil {
+		return err
+	}
+	if err := writeOut(cmd, "out", out, func(w io.Writer) error { return figure.Write(w, format) }); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.out, out)
+	return nil
+}
+
+// figure draws what the arguments choose.
+func (a *app) figure(ctx context.Context, cmd *cli.Command, draw drawing) (f *plot.Figure, err error) {
 	db, ids, done, err := a.askSessions(ctx, cmd, cmd.Args().Tail())
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	rows, err = db.Summaries(ctx, duck.SummaryFilter{Sessions: ids, Points: true})
+	return draw(ctx, cmd, db, ids)
+}
+
+// plotOptions are those of figures that are made of cases.
+func plotOptions(cmd *cli.Command) plot.Options {
+	return plot.Options{X: cmd.String("x"), Y: cmd.StringSlice("y"), By: cmd.StringSlice("by"), Log: cmd.String("log")}
+}
+
+// ofSummaries is the drawing of a figure that is made of summaries.
+func ofSummaries(draw func([]analyze.Summary, plot.Options) (*plot.Figure, error)) drawing {
+	return func(ctx context.Context, cmd *cli.Command, db *duck.DB, ids []string) (*plot.Figure, error) {
+		rows, err := db.Summaries(ctx, duck.SummaryFilter{Sessions: ids, Points: true})
+		if err != nil {
+			return nil, err
+		}
+		keep, err := caseConditions(cmd)
+		if err != nil {
+			return nil, err
+		}
+		f, err := draw(slices.DeleteFunc(rows, func(s analyze.Summary) bool { return !keep(s) }), plotOptions(cmd))
+		return f, asUsage(err)
+	}
+}
+
+func energyFigure(ctx context.Context, cmd *cli.Command, db *duck.DB, ids []string) (*plot.Figure, error) {
+	cases, err := db.EnergyCases(ctx, duck.SummaryFilter{Sessions: ids})
 	if err != nil {
 		return nil, err
 	}
-	for _, cond := range cmd.StringSlice("where") {
-		key, want, _ := strings.Cut(cond, "=")
-		have, ok := conditions[key]
-		if !ok {
-			return nil, usagef("--where %s: must be KEY=VALUE with a key of %s", cond, strings.Join(slices.Sorted(maps.Keys(conditions)), ", "))
-		}
-		rows = slices.DeleteFunc(rows, func(s analyze.Summary) bool { return have(s) != want })
+	keep, err := caseConditions(cmd)
+	if err != nil {
+		return nil, err
 	}
-	return rows, nil
+	f, err := plot.Energy(slices.DeleteFunc(cases, func(c analyze.EnergyCase) bool { return !keep(c.Summary) }), plotOptions(cmd))
+	return f, asUsage(err)
 }
 
-// conditions are the keys of --where.
-var conditions = map[string]func(analyze.Summary) string{
-	"engine":           func(s analyze.Summary) string { return s.Engine },
-	"engine_version":   func(s analyze.Summary) string { return s.EngineVersion },
-	"model_id":         func(s analyze.Summary) string { return s.ModelID },
-	"quantization":     func(s analyze.Summary) string { return s.Quantization },
-	"host":             func(s analyze.Summary) string { return s.Host },
-	"cache_mode":       func(s analyze.Summary) string { return s.CacheMode },
-	"prefix_cache_hit": func(s analyze.Summary) string { return s.PrefixCacheHit },
-	"prompt_kind":      func(s analyze.Summary) string { return s.PromptKind },
-	"tg":               func(s analyze.Summary) string { return strconv.FormatInt(s.TG, 10) },
-	"concurrency":      func(s analyze.Summary) string { return strconv.FormatInt(s.Concurrency, 10) },
-	"pp": func(s analyze.Summary) string {
-		if s.PP == nil {
-			return ""
+func powerFigure(ctx context.Context, cmd *cli.Command, db *duck.DB, ids []string) (*plot.Figure, error) {
+	if len(ids) > 1 {
+		return nil, usagef("power is of one session, and here are %d: name one", len(ids))
+	}
+	for _, name := range []string{"x", "y", "by", "log"} {
+		if cmd.IsSet(name) {
+			return nil, usagef("--%s does not go with power, which is watts over time: --where chooses what is shown", name)
 		}
-		return strconv.FormatInt(*s.PP, 10)
-	},
+	}
+	opt, err := powerConditions(cmd)
+	if err != nil {
+		return nil, err
+	}
+	s, err := db.PowerSession(ctx, ids[0])
+	if err != nil {
+		return nil, err
+	}
+	f, err := plot.Power(s, opt)
+	return f, asUsage(err)
 }
+
+// asUsage marks what a figure refuses as the caller's.
+func asUsage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return usage(err)
+}
+
+// keysOf lists the keys of conditions for a message.
+func keysOf[V any](m map[string]V) string { return strings.Join(slices.Sorted(maps.Keys(m)), ", ") }
