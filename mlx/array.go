@@ -1,33 +1,77 @@
 package mlx
 
-import "fmt"
+import (
+	"fmt"
+	"unsafe"
 
-// An Array is a matrix of float32, row-major.
-type Array struct {
-	rows, cols int
-	data       []float32
+	"tokwatt/mlx/internal/backend"
+)
+
+// An Array is a matrix of floats in the memory of the stream that made it.
+type Array = backend.Array
+
+// A Weight is a matrix with one row per output, plain or quantized.
+type Weight = backend.Weight
+
+// Tokens are token ids, with the score of each where they come from Argmax.
+type Tokens = backend.Tokens
+
+// RoPE is a rotary position embedding.
+type RoPE = backend.Rope
+
+// Info is what is known of whoever computes.
+type Info = backend.Info
+
+// Quantized is a weight as a file has it.
+type Quantized = backend.Quantized
+
+// DType is the type of the elements of a weight.
+type DType = backend.DType
+
+// The types that weights come in.
+const (
+	F32  = backend.F32
+	F16  = backend.F16
+	BF16 = backend.BF16
+)
+
+// NewArray is a matrix over data, which it may keep. A vector has one row. It
+// lives until it is freed, whatever the scope.
+func (s *Stream) NewArray(data []float32, rows, cols int) Array {
+	raw := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), 4*len(data))
+	return s.Load(F32, raw, rows, cols)
 }
 
-// NewArray is a matrix over data, which it keeps. A vector has one row.
-func NewArray(data []float32, rows, cols int) *Array {
-	if rows < 0 || cols < 1 || len(data) != rows*cols {
-		panic(fmt.Sprintf("mlx: %d values for an array of %d × %d", len(data), rows, cols))
+// Load is NewArray of raw elements, little-endian, of type t.
+func (s *Stream) Load(t DType, raw []byte, rows, cols int) Array {
+	if rows < 0 || cols < 1 || len(raw) != rows*cols*t.Size() {
+		panic(fmt.Sprintf("mlx: %d bytes for an array of %d × %d", len(raw), rows, cols))
 	}
-	return &Array{rows: rows, cols: cols, data: data}
+	return s.b.Array(t, raw, rows, cols)
 }
 
-// Rows is the number of rows.
-func (a *Array) Rows() int { return a.rows }
+// Dense is a weight over an array.
+func (s *Stream) Dense(a Array) Weight { return s.b.Dense(a) }
 
-// Cols is the number of columns.
-func (a *Array) Cols() int { return a.cols }
+// Quantized is a weight in groups of q.Group inputs, with q.Bits bits each.
+func (s *Stream) Quantized(q Quantized) Weight {
+	words, groups := q.Outputs*q.Inputs*q.Bits/32, q.Outputs*q.Inputs/max(q.Group, 1)
+	if q.Bits < 1 || 32%q.Bits != 0 || q.Group < 1 || q.Inputs%q.Group != 0 || q.Group*q.Bits%32 != 0 ||
+		len(q.Words) != 4*words || len(q.Scales) != groups*q.Type.Size() || len(q.Biases) != len(q.Scales) {
+		panic(fmt.Sprintf("mlx: %d, %d and %d bytes for a weight of %d × %d with %d bits in groups of %d",
+			len(q.Words), len(q.Scales), len(q.Biases), q.Outputs, q.Inputs, q.Bits, q.Group))
+	}
+	return s.b.Quantized(q)
+}
 
-// Row is row i. It is the array's own memory, valid as long as the array is.
-func (a *Array) Row(i int) []float32 { return a.data[i*a.cols : (i+1)*a.cols] }
+// NewRoPE makes an embedding whose pairs of dimensions turn by freqs radians a
+// position. The pairs are (i, i + len(freqs)), or (2i, 2i + 1) where
+// interleaved, which MLX calls traditional.
+func (s *Stream) NewRoPE(freqs []float64, interleaved bool) RoPE { return s.b.Rope(freqs, interleaved) }
 
 // want panics unless the array has the given number of columns.
-func (a *Array) want(what string, cols int) {
-	if a.cols != cols {
-		panic(fmt.Sprintf("mlx: %s has %d columns, want %d", what, a.cols, cols))
+func want(what string, a Array, cols int) {
+	if a.Cols() != cols {
+		panic(fmt.Sprintf("mlx: %s has %d columns, want %d", what, a.Cols(), cols))
 	}
 }

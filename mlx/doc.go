@@ -1,22 +1,23 @@
 // Package mlx is arrays and the operations that language models need, under
 // the names that MLX gives them. Models are written once against it (package
-// mlx/model); today its arithmetic is mlx/internal/host, plain Go in main
-// memory.
+// mlx/model).
 //
-//   - An [Array] is a float32 matrix. Rows of activations are tokens: the
+//   - A [Stream] runs operations. [NewStream] computes in plain Go in main
+//     memory (mlx/internal/host); [Open] computes with MLX, on a Mac's GPU
+//     (mlx/internal/lazy over mlx/internal/capi). What both must do says
+//     mlx/internal/backend.
+//   - An [Array] is a matrix of floats. Rows of activations are tokens: the
 //     streams of a batch one after the other, each with its tokens in order.
-//   - A [Stream] runs operations and owns the arrays that they return.
 //     [Stream.Scope] frees those that are not its result, so the memory that a
 //     long prompt takes is that of one layer.
-//   - A [KVCache] holds one layer's keys and values, a [RoPE] the angles of the
-//     rotary embedding.
+//   - A [Weight] is the matrix of a layer, plain or quantized. A [KVCache] holds
+//     one layer's keys and values, a [RoPE] the angles of the rotary embedding.
+//   - [Tokens] are ids, which MLX may not have computed yet: a step of
+//     generation can begin with the tokens of the one before it, before they
+//     are read.
 //
 // Operations check shapes and panic where they don't fit, as gonum does:
 // package model checks every shape of a file before it comes here, so a
-// mismatch is a fault in the code.
-//
-// No operation hands out memory but [Array.Row] and [Stream.Argmax], which
-// make results readable. So a library that computes lazily, on another device,
-// can stand behind the same operations; what an interface between the two
-// would be is left open until there are two.
+// mismatch is a fault in the code. What a library refuses all the same is the
+// error of the next [Stream.Read], [Stream.ReadTokens] or [Stream.Settle].
 package mlx

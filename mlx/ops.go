@@ -1,115 +1,92 @@
 package mlx
 
-import (
-	"fmt"
+import "fmt"
 
-	"tokwatt/mlx/internal/host"
-)
+// Tokens are ids that the caller has.
+func (s *Stream) Tokens(ids []int32) Tokens { return s.b.Tokens(ids) }
 
-// Take returns the rows ids of table: mlx_take_axis, the embedding.
-func (s *Stream) Take(table *Array, ids []int32) *Array {
-	for _, id := range ids {
-		if id < 0 || int(id) >= table.rows {
-			panic(fmt.Sprintf("mlx: row %d of a table of %d", id, table.rows))
+// Take returns the rows ids of table: the embedding. Ids that the caller has
+// must be within it.
+func (s *Stream) Take(table Weight, ids Tokens) Array { return s.own(s.b.Take(table, ids)) }
+
+// Rows returns the rows at of x.
+func (s *Stream) Rows(x Array, at []int32) Array {
+	for _, i := range at {
+		if i < 0 || int(i) >= x.Rows() {
+			panic(fmt.Sprintf("mlx: row %d of an array of %d", i, x.Rows()))
 		}
 	}
-	y := s.array(len(ids), table.cols)
-	s.cpu.Take(y.data, table.data, ids, table.cols)
-	return y
+	return s.own(s.b.Rows(x, at))
 }
 
-// Linear returns x·wᵀ + bias, with w one row per output; a nil bias is none.
-func (s *Stream) Linear(x, w, bias *Array) *Array {
-	x.want("the input of a linear layer", w.cols)
-	y := s.array(x.rows, w.rows)
-	s.cpu.MatmulT(y.data, x.data, w.data, x.rows, w.rows, w.cols)
+// Linear returns x·wᵀ + bias; a nil bias is none.
+func (s *Stream) Linear(x Array, w Weight, bias Array) Array {
+	want("the input of a linear layer", x, w.Inputs())
 	if bias != nil {
-		bias.want("a bias", w.rows)
-		s.cpu.AddRow(y.data, bias.data)
+		want("a bias", bias, w.Outputs())
 	}
-	return y
+	return s.own(s.b.Linear(x, w, bias))
 }
 
-// Add returns a + b. A b of one row is added to every row of a.
-func (s *Stream) Add(a, b *Array) *Array {
-	b.want("a summand", a.cols)
-	y := s.array(a.rows, a.cols)
-	if b.rows == 1 && a.rows > 1 {
-		copy(y.data, a.data)
-		s.cpu.AddRow(y.data, b.data)
-		return y
+// Add returns a + b.
+func (s *Stream) Add(a, b Array) Array {
+	want("a summand", b, a.Cols())
+	if a.Rows() != b.Rows() {
+		panic(fmt.Sprintf("mlx: sum of %d and %d rows", a.Rows(), b.Rows()))
 	}
-	if a.rows != b.rows {
-		panic(fmt.Sprintf("mlx: sum of %d and %d rows", a.rows, b.rows))
-	}
-	s.cpu.Add(y.data, a.data, b.data)
-	return y
+	return s.own(s.b.Add(a, b))
 }
 
-// RMSNorm returns x / √(mean(x²) + eps) · w, row by row.
-func (s *Stream) RMSNorm(x, w *Array, eps float32) *Array {
-	x.want("the input of a norm", w.cols)
-	y := s.array(x.rows, x.cols)
-	s.cpu.RMSNorm(y.data, x.data, w.data, w.cols, eps)
-	return y
+// AddRow returns a with row added to each of its rows, in a's type.
+func (s *Stream) AddRow(a, row Array) Array {
+	want("a row to add", row, a.Cols())
+	if row.Rows() != 1 {
+		panic(fmt.Sprintf("mlx: %d rows where one is added", row.Rows()))
+	}
+	return s.own(s.b.AddRow(a, row))
+}
+
+// RMSNorm returns v / √(mean(v²) + eps) · w for each run v of x's rows that is
+// as long as w: the row, or a head of it.
+func (s *Stream) RMSNorm(x, w Array, eps float32) Array {
+	if x.Cols()%w.Cols() != 0 || w.Rows() != 1 {
+		panic(fmt.Sprintf("mlx: norm of %d columns in runs of %d", x.Cols(), w.Cols()))
+	}
+	return s.own(s.b.RMSNorm(x, w, eps))
 }
 
 // SwiGLU returns gate · sigmoid(gate) · up.
-func (s *Stream) SwiGLU(gate, up *Array) *Array {
-	if gate.rows != up.rows || gate.cols != up.cols {
+func (s *Stream) SwiGLU(gate, up Array) Array {
+	if gate.Rows() != up.Rows() || gate.Cols() != up.Cols() {
 		panic("mlx: swiglu of arrays of different shapes")
 	}
-	y := s.array(gate.rows, gate.cols)
-	s.cpu.SwiGLU(y.data, gate.data, up.data)
-	return y
-}
-
-// RoPE is a rotary position embedding.
-type RoPE struct {
-	rotation    *host.Rotation
-	interleaved bool
-}
-
-// NewRoPE makes an embedding whose pairs of dimensions turn by freqs radians a
-// position. The pairs are (i, i + len(freqs)), or (2i, 2i + 1) where
-// interleaved, which MLX calls traditional.
-func NewRoPE(freqs []float64, interleaved bool) *RoPE {
-	return &RoPE{rotation: host.NewRotation(freqs), interleaved: interleaved}
+	return s.own(s.b.SwiGLU(gate, up))
 }
 
 // RoPE returns x with its heads turned. x has seq rows for each of its streams,
 // at the positions from offset on.
-func (s *Stream) RoPE(x *Array, r *RoPE, heads, seq, offset int) *Array {
-	if x.cols%heads != 0 || x.rows%seq != 0 || r.rotation.Dims() > x.cols/heads {
-		panic(fmt.Sprintf("mlx: rope of %d × %d in %d heads and runs of %d", x.rows, x.cols, heads, seq))
+func (s *Stream) RoPE(x Array, r RoPE, heads, seq, offset int) Array {
+	if x.Cols()%heads != 0 || x.Rows()%seq != 0 || r.Dims() > x.Cols()/heads {
+		panic(fmt.Sprintf("mlx: rope of %d × %d in %d heads and runs of %d", x.Rows(), x.Cols(), heads, seq))
 	}
-	y := s.array(x.rows, x.cols)
-	copy(y.data, x.data)
-	s.cpu.RoPE(y.data, r.rotation, heads, x.cols/heads, seq, offset, r.interleaved)
-	return y
+	return s.own(s.b.Turn(x, r, heads, seq, offset))
 }
 
 // Attention returns causal attention of the newest queries against the cache,
 // which holds their own keys and values already. The scale is 1/√dim.
-func (s *Stream) Attention(q *Array, cache *KVCache, queryHeads int) *Array {
-	seq := q.rows / cache.Streams()
-	q.want("the queries", queryHeads*cache.dim)
-	if seq*cache.Streams() != q.rows || queryHeads%cache.heads != 0 || seq > cache.length {
+func (s *Stream) Attention(q Array, cache *KVCache, queryHeads int) Array {
+	seq := q.Rows() / cache.streams
+	want("the queries", q, queryHeads*cache.dim)
+	if seq*cache.streams != q.Rows() || queryHeads%cache.heads != 0 || seq > cache.length {
 		panic(fmt.Sprintf("mlx: %d rows of %d query heads against %d streams of %d heads and %d tokens",
-			q.rows, queryHeads, cache.Streams(), cache.heads, cache.length))
+			q.Rows(), queryHeads, cache.streams, cache.heads, cache.length))
 	}
-	y := s.array(q.rows, q.cols)
-	h := host.Heads{Query: queryHeads, KV: cache.heads, Dim: cache.dim}
-	s.cpu.Attention(y.data, q.data, cache.keys, cache.values, h, cache.Streams(), seq, cache.length)
-	return y
+	return s.own(s.b.Attention(q, cache.c, queryHeads))
 }
 
-// Argmax returns, for each row, the index of its largest element: of equals the
-// first.
-func (s *Stream) Argmax(x *Array) []int32 {
-	out := make([]int32, x.rows)
-	for i := range out {
-		out[i] = int32(host.Argmax(x.Row(i)))
-	}
-	return out
-}
+// Argmax returns, for each row, the index of its largest element and that
+// element: of equals the first. FreeTokens frees them.
+func (s *Stream) Argmax(x Array) Tokens { return s.b.Argmax(x) }
+
+// Pick returns the tokens at some positions. FreeTokens frees them.
+func (s *Stream) Pick(t Tokens, at []int) Tokens { return s.b.Pick(t, at) }

@@ -204,8 +204,7 @@ func (a *app) shapes(cmd *cli.Command) error {
 	}
 	var rows []row
 	for _, s := range model.Shapes() {
-		b := s.Config.WeightBytes()
-		rows = append(rows, row{model.SyntheticPrefix + s.Name, b / 4, b})
+		rows = append(rows, row{model.SyntheticPrefix + s.Name, s.Config.Parameters(), s.Config.WeightBytes()})
 	}
 	if cmd.Bool("json") {
 		return a.printJSON(rows)

@@ -16,8 +16,10 @@ import (
 // package.
 var layers = map[string]string{
 	"mlx/internal/capi":            "",
-	"mlx/internal/host":            "",
-	"mlx":                          "mlx/internal/host",
+	"mlx/internal/backend":         "",
+	"mlx/internal/host":            "mlx/internal/backend",
+	"mlx/internal/lazy":            "mlx/internal/backend mlx/internal/capi",
+	"mlx":                          "mlx/internal/backend mlx/internal/host mlx/internal/lazy",
 	"mlx/model":                    "mlx",
 	"mlx/engine":                   "mlx mlx/model",
 	"mlx/serve":                    "mlx/engine mlx/model",

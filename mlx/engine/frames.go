@@ -5,13 +5,26 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"tokwatt/mlx"
 )
 
 // Load is what a worker loads: its first line of input.
 type Load struct {
-	Model string `json:"model"` // "synthetic:SHAPE", or a folder
-	Seed  uint64 `json:"seed"`  // of synthetic weights
+	Model   string  `json:"model"`             // "synthetic:SHAPE", or a folder
+	Seed    uint64  `json:"seed"`              // of synthetic weights
+	Backend Backend `json:"backend,omitempty"` // who computes
+	Library string  `json:"library,omitempty"` // path of MLX's library; empty: wherever it is found
 }
+
+// Backend is who computes.
+type Backend string
+
+// The backends.
+const (
+	Reference Backend = ""    // plain Go in main memory
+	MLX       Backend = "mlx" // MLX, on a Mac's GPU
+)
 
 // Request is one stream to generate.
 type Request struct {
@@ -45,8 +58,10 @@ type Frame struct {
 
 // Loaded says that a model is ready.
 type Loaded struct {
-	LoadS       float64 `json:"load_s"` // seconds, without the start of the process
-	WeightBytes int64   `json:"weight_bytes"`
+	LoadS       float64           `json:"load_s"` // seconds, without the start of the process
+	WeightBytes int64             `json:"weight_bytes"`
+	Backend     mlx.Info          `json:"backend"`               // who computes
+	Environment map[string]string `json:"environment,omitempty"` // variables that change how MLX computes, where set
 }
 
 // Stats is what the engine measured of a request, by its own clock.
@@ -60,9 +75,9 @@ type Stats struct {
 	BatchStreams     int      `json:"batch_streams"`      // requests that were prefilled together
 	CachedTokens     int64    `json:"cached_tokens"`      // always 0: every request starts cold
 	PrefixCacheHit   string   `json:"prefix_cache_hit"`   // always "none"
-	PeakMemoryBytes  *int64   `json:"peak_memory_bytes"`  // of the worker since it started: its largest resident set
-	PeakMemoryScope  string   `json:"peak_memory_scope"`  // "process"
-	Threads          int      `json:"threads"`            // cores that the operations may use
+	PeakMemoryBytes  *int64   `json:"peak_memory_bytes"`  // see PeakMemoryScope
+	PeakMemoryScope  string   `json:"peak_memory_scope"`  // "process": the worker's largest resident set since it started; "arrays": MLX's arrays during the batch
+	Threads          int      `json:"threads"`            // cores that the operations may use; 0 where MLX decides
 	PrefillChunk     int      `json:"prefill_chunk_rows"` // tokens taken through the model at once, of all streams
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -11,10 +12,14 @@ import (
 	"tokwatt/mlx/model"
 )
 
-// chunkRows is how many tokens of a prompt, of all streams together, are taken
-// through the model at once. More make the products no faster, and cost memory
-// and the time until a cancelled request is noticed.
-const chunkRows = 512
+// How many tokens of a prompt, of all streams together, are taken through the
+// model at once. In main memory more make the products no faster, and cost
+// memory and the time until a cancelled request is noticed. With MLX it is what
+// mlx_lm takes.
+const (
+	chunkRows     = 512
+	lazyChunkRows = 2048
+)
 
 // job is a request on its way.
 type job struct {
@@ -26,8 +31,9 @@ type job struct {
 // generator runs batches.
 type generator struct {
 	model  *model.Model
-	stream *mlx.Stream
-	ban    *mlx.Array           // −∞ on every end of sequence, else 0
+	stream *mlx.Stream          // the model's
+	chunk  int                  // rows of a prompt taken through the model at once
+	ban    mlx.Array            // −∞ on every end of sequence, else 0
 	write  func(lines []byte)   // sends frames, all at once
 	over   func(j *job)         // is told when a request is over
 	now    func() time.Duration // monotonic
@@ -39,16 +45,19 @@ func newGenerator(m *model.Model, write func([]byte), over func(*job)) *generato
 		bias[id] = float32(math.Inf(-1))
 	}
 	began := time.Now()
-	return &generator{
-		model: m, stream: mlx.NewStream(), ban: mlx.NewArray(bias, 1, len(bias)),
+	g := &generator{
+		model: m, stream: m.Stream, chunk: chunkRows, ban: m.Stream.NewArray(bias, 1, len(bias)),
 		write: write, over: over, now: func() time.Duration { return time.Since(began) },
 	}
+	if m.Stream.Info().Lazy {
+		g.chunk = lazyChunkRows
+	}
+	return g
 }
 
 // row is a stream of a running batch.
 type row struct {
 	*job
-	next        int32         // the newest token
 	n           int           // tokens generated
 	first, last time.Duration // when the first and the newest were known
 }
@@ -72,14 +81,63 @@ func (g *generator) run(jobs []*job) {
 	}
 	capacity := len(jobs[0].prompt) + jobs[0].MaxTokens
 	if err := g.fits(len(jobs), capacity); err != nil {
-		b.fail(err.Error())
+		b.fail(err)
 		return
 	}
+	g.stream.ResetPeak()
 	b.cache = g.model.NewCache(len(jobs), capacity)
-	ok := b.prefill()
-	for ok && b.emit() {
-		ok = b.step(b.newest())
+	defer b.cache.Free()
+	if next := b.prefill(); next != nil {
+		b.decode(next)
 	}
+}
+
+// decode generates from the first tokens on. Where computing goes on beside us,
+// a step begins before the tokens of the one before it are read: then reading
+// costs no time.
+func (b *batch) decode(tokens mlx.Tokens) {
+	s := b.stream
+	for tokens != nil {
+		var next mlx.Tokens
+		if s.Info().Lazy && b.rows[0].n+1 < b.rows[0].MaxTokens {
+			next = b.step(tokens)
+		}
+		ids, scores, err := s.ReadTokens(tokens)
+		s.FreeTokens(tokens)
+		if err == nil {
+			err = sane(scores)
+		}
+		if err != nil {
+			b.fail(err)
+		} else if at := b.emit(ids); len(at) < len(ids) || next == nil {
+			next = b.after(next, ids, at)
+		}
+		if len(b.rows) == 0 && next != nil {
+			s.FreeTokens(next)
+			b.model.Settle(b.cache) // what was begun must not meet the next request
+			return
+		}
+		tokens = next
+	}
+}
+
+// after is the next tokens of the rows at, which are those left: of the step
+// that was begun with all, or of one that begins now.
+func (b *batch) after(begun mlx.Tokens, ids []int32, at []int) mlx.Tokens {
+	if len(at) == 0 {
+		return begun
+	}
+	if begun != nil {
+		defer b.stream.FreeTokens(begun)
+		return b.stream.Pick(begun, at)
+	}
+	left := make([]int32, len(at))
+	for i, r := range at {
+		left[i] = ids[r]
+	}
+	tokens := b.stream.Tokens(left)
+	defer b.stream.FreeTokens(tokens)
+	return b.step(tokens)
 }
 
 // fits checks the length against what the model was made for, and the memory.
@@ -87,31 +145,38 @@ func (g *generator) fits(streams, tokens int) error {
 	if most := g.model.Config.MaxPositions; most > 0 && tokens > most {
 		return fmt.Errorf("prompt and output make %d tokens, and the model takes at most %d", tokens, most)
 	}
-	need := g.model.Config.KVBytes() * int64(streams) * int64(tokens)
+	need := g.model.Config.HeldBy(g.stream.Info()).KVBytes() * int64(streams) * int64(tokens)
 	return model.CheckMemory(fmt.Sprintf("the cache of %d streams of %d tokens", streams, tokens), need)
 }
 
 // prefill takes the prompts through the model, to the first token of each. It
-// reports whether there is one.
-func (b *batch) prefill() bool {
-	length, chunk := len(b.rows[0].prompt), max(1, chunkRows/len(b.rows))
+// is nil if all are cancelled, or failed.
+func (b *batch) prefill() mlx.Tokens {
+	length, chunk := len(b.rows[0].prompt), max(1, b.chunk/len(b.rows))
 	for at := 0; ; at += chunk {
-		b.keep(func(r *row) bool { return !r.cancelled.Load() })
+		b.keep(func(r int) bool { return !b.rows[r].cancelled.Load() })
 		if len(b.rows) == 0 {
-			return false
+			return nil
 		}
 		end := min(at+chunk, length)
 		var ids []int32
 		for _, r := range b.rows {
 			ids = append(ids, r.prompt[at:end]...)
 		}
+		tokens := b.stream.Tokens(ids)
 		if end == length {
-			return b.step(ids)
+			defer b.stream.FreeTokens(tokens)
+			return b.step(tokens)
 		}
-		b.stream.Scope(func() *mlx.Array {
-			b.model.Newest(b.stream, ids, b.cache)
+		b.stream.Scope(func() mlx.Array {
+			b.model.Newest(tokens, b.cache)
 			return nil
 		})
+		b.stream.FreeTokens(tokens)
+		if err := b.model.Settle(b.cache); err != nil {
+			b.fail(err)
+			return nil
+		}
 		for _, r := range b.rows {
 			b.out = appendFrame(b.out, Frame{Stream: r.ID, Prefilled: int64(end)})
 		}
@@ -119,46 +184,43 @@ func (b *batch) prefill() bool {
 	}
 }
 
-// newest are the newest tokens, one of each stream.
-func (b *batch) newest() []int32 {
-	ids := make([]int32, len(b.rows))
-	for i, r := range b.rows {
-		ids[i] = r.next
-	}
-	return ids
-}
-
-// step takes tokens into the cache and finds the next of each stream. It
-// reports whether that went well.
-func (b *batch) step(ids []int32) bool {
-	s, sane := b.stream, true
-	s.Scope(func() *mlx.Array {
-		logits := b.model.Logits(s, b.model.Newest(s, ids, b.cache))
+// step takes tokens into the cache and begins to compute the next of each
+// stream.
+func (b *batch) step(tokens mlx.Tokens) mlx.Tokens {
+	s := b.stream
+	var next mlx.Tokens
+	s.Scope(func() mlx.Array {
+		logits := b.model.Logits(b.model.Newest(tokens, b.cache))
 		if b.rows[0].BanEOS {
-			logits = s.Add(logits, b.ban)
+			logits = s.AddRow(logits, b.ban)
 		}
-		for i, id := range s.Argmax(logits) {
-			b.rows[i].next = id
-			v := float64(logits.Row(i)[id])
-			sane = sane && !math.IsNaN(v) && !math.IsInf(v, 0)
-		}
+		next = s.Argmax(logits)
 		return nil
 	})
-	if !sane {
-		b.fail("the model's output is not a number: its weights are damaged, or not meant for float32")
+	s.Start(next) // after its inputs were freed, so that their memory is used anew
+	return next
+}
+
+// sane is an error if a score is not a number.
+func sane(scores []float32) error {
+	for _, v := range scores {
+		if v := float64(v); math.IsNaN(v) || math.IsInf(v, 0) {
+			return errors.New("the model's output is not a number: its weights are damaged, or not meant for the type they are in")
+		}
 	}
-	return sane
+	return nil
 }
 
 // emit writes the newest token of every stream, all at once, and lets go the
-// streams that are over. It reports whether any is left.
-func (b *batch) emit() bool {
+// streams that are over. It returns which are left.
+func (b *batch) emit(ids []int32) []int {
 	now := b.now()
-	b.keep(func(r *row) bool {
+	left := b.keep(func(i int) bool {
+		r := &b.rows[i]
 		switch {
 		case r.cancelled.Load():
 			return false
-		case !r.BanEOS && slices.Contains(b.model.Config.EOS, r.next):
+		case !r.BanEOS && slices.Contains(b.model.Config.EOS, ids[i]):
 			b.done(r, FinishStop, now)
 			return false
 		}
@@ -167,7 +229,7 @@ func (b *batch) emit() bool {
 		}
 		r.n++
 		r.last = now
-		b.out = appendToken(b.out, r.ID, r.next, model.TokenText(r.next))
+		b.out = appendToken(b.out, r.ID, ids[i], model.TokenText(ids[i]))
 		if r.n == r.MaxTokens {
 			b.done(r, FinishLength, now)
 			return false
@@ -175,24 +237,26 @@ func (b *batch) emit() bool {
 		return true
 	})
 	b.flush()
-	return len(b.rows) > 0
+	return left
 }
 
-// keep lets go the streams for which stay is false.
-func (b *batch) keep(stay func(r *row) bool) {
+// keep lets go the streams for which stay is false, and returns where those
+// left were.
+func (b *batch) keep(stay func(i int) bool) []int {
 	var rows []row
-	var at []int
+	at := []int{}
 	for i := range b.rows {
-		if stay(&b.rows[i]) {
+		if stay(i) {
 			rows, at = append(rows, b.rows[i]), append(at, i)
 		} else {
 			b.over(b.rows[i].job)
 		}
 	}
-	if len(rows) < len(b.rows) {
+	if len(rows) > 0 && len(rows) < len(b.rows) {
 		b.cache.Keep(at)
 	}
 	b.rows = rows
+	return at
 }
 
 // done appends the statistics of a stream that is complete. They are written
@@ -200,8 +264,11 @@ func (b *batch) keep(stay func(r *row) bool) {
 func (b *batch) done(r *row, reason string, now time.Duration) {
 	s := &Stats{
 		PromptTokens: int64(len(r.prompt)), GenerationTokens: int64(r.n), FinishReason: reason,
-		BatchStreams: b.streams, PrefixCacheHit: "none", PeakMemoryBytes: peakMemory(), PeakMemoryScope: "process",
-		Threads: b.stream.Threads(), PrefillChunk: chunkRows,
+		BatchStreams: b.streams, PrefixCacheHit: "none", PeakMemoryBytes: b.stream.Peak(), PeakMemoryScope: "arrays",
+		Threads: b.stream.Info().Threads, PrefillChunk: b.chunk,
+	}
+	if s.PeakMemoryBytes == nil {
+		s.PeakMemoryBytes, s.PeakMemoryScope = peakMemory(), "process"
 	}
 	if r.n == 0 {
 		r.first = now
@@ -222,9 +289,9 @@ func rate(n int, span time.Duration) *float64 {
 }
 
 // fail ends every stream with an error.
-func (b *batch) fail(why string) {
+func (b *batch) fail(err error) {
 	for _, r := range b.rows {
-		b.out = appendFrame(b.out, Frame{Stream: r.ID, Error: why})
+		b.out = appendFrame(b.out, Frame{Stream: r.ID, Error: err.Error()})
 		b.over(r.job)
 	}
 	b.rows = nil

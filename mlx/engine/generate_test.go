@@ -54,7 +54,7 @@ func tiny(t testing.TB, eos ...int32) *model.Model {
 	shape := model.Shapes()[0]
 	shape.Config.Hidden, shape.Config.Layers, shape.Config.Intermediate, shape.Config.HeadDim = 64, 2, 96, 16
 	shape.Config.EOS = eos
-	m, err := model.Synthetic(shape, 1)
+	m, err := model.Synthetic(mlx.NewStream(), shape, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,11 +76,17 @@ func newJob(id int64, ids []int32, n int, ban bool) *job {
 
 // greedy is what a model generates, by whole passes without a cache.
 func greedy(m *model.Model, ids []int32, n int) []int32 {
-	s := mlx.NewStream()
+	s := m.Stream
 	ids = slices.Clone(ids)
 	for range n {
-		logits := m.Logits(s, m.Forward(s, ids, m.NewCache(1, len(ids))))
-		ids = append(ids, s.Argmax(logits)[len(ids)-1])
+		s.Scope(func() mlx.Array {
+			best, _, err := s.ReadTokens(s.Argmax(m.Logits(m.Forward(s.Tokens(ids), m.NewCache(1, len(ids))))))
+			if err != nil {
+				panic(err)
+			}
+			ids = append(ids, best[len(best)-1])
+			return nil
+		})
 	}
 	return ids[len(ids)-n:]
 }

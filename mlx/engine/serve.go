@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -44,19 +46,46 @@ func serve(in io.Reader, out io.Writer, gone func(error)) error {
 		s.write(appendFrame(nil, Frame{Error: err.Error()}))
 		return err
 	}
-	tune(s.model.Config.WeightBytes())
-	s.write(appendFrame(nil, Frame{Loaded: &Loaded{LoadS: time.Since(began).Seconds(), WeightBytes: s.model.Config.WeightBytes()}}))
+	loaded := s.loaded()
+	loaded.LoadS = time.Since(began).Seconds()
+	tune(loaded)
+	s.write(appendFrame(nil, Frame{Loaded: loaded}))
 	go s.read(lines)
-	g := newGenerator(s.model, s.write, s.over)
+	stream := s.model.Stream
+	var g *generator
+	stream.Do(func() { g = newGenerator(s.model, s.write, s.over) })
 	for {
 		for _, jobs := range alike(s.gather()) {
-			g.run(jobs)
+			stream.Do(func() { g.run(jobs) })
 		}
-		if g.stream.Kept() > keepAtMost {
-			g.stream.Clear()
-		}
+		stream.Do(func() {
+			if stream.Kept() > keepAtMost {
+				stream.Clear()
+			}
+		})
 		runtime.GC() // now, as nothing is timed; see tune
 	}
+}
+
+// loaded says what was loaded.
+func (s *server) loaded() *Loaded {
+	info := s.model.Stream.Info()
+	l := &Loaded{WeightBytes: s.model.Config.HeldBy(info).WeightBytes(), Backend: info}
+	if info.Name == "mlx" {
+		l.Environment = environment(os.Environ())
+	}
+	return l
+}
+
+// environment is the variables of MLX that are set.
+func environment(all []string) map[string]string {
+	out := map[string]string{}
+	for _, pair := range all {
+		if name, value, ok := strings.Cut(pair, "="); ok && strings.HasPrefix(name, "MLX_") {
+			out[name] = value
+		}
+	}
+	return out
 }
 
 func (s *server) load(lines *bufio.Reader) error {
@@ -68,7 +97,11 @@ func (s *server) load(lines *bufio.Reader) error {
 	if err := json.Unmarshal(line, &in); err != nil || in.Load == nil {
 		return errors.New("the worker was not told what to load: its first line is none of tokwatt's")
 	}
-	s.model, err = load(*in.Load)
+	stream, err := newStream(*in.Load)
+	if err != nil {
+		return err
+	}
+	stream.Do(func() { s.model, err = load(stream, *in.Load) })
 	return err
 }
 

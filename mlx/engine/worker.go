@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"runtime"
 	"runtime/debug"
 )
 
@@ -40,8 +39,13 @@ const headroom = 512 << 20
 // loaded: it runs between batches (see serve), and within one only if headroom
 // is full. A token leaves a few kilobytes, as arrays are reused. What there is
 // to mark is small, as arrays hold no pointers, so that a collection takes a
-// millisecond and not long pauses.
-func tune(weightBytes int64) {
-	debug.SetGCPercent(int(max(100, headroom*100/max(weightBytes, 1))))
-	runtime.GC() // what loading left
+// millisecond and not long pauses. MLX's weights are not in Go's heap, and what
+// read them goes back to the system.
+func tune(l *Loaded) {
+	heap := l.WeightBytes
+	if l.Backend.KeepsTypes {
+		heap = 0
+	}
+	debug.SetGCPercent(int(max(100, headroom*100/max(heap, 4<<20))))
+	debug.FreeOSMemory() // what loading left
 }

@@ -15,26 +15,26 @@ func BenchmarkTiny(b *testing.B) {
 	for _, streams := range []int{1, 4} {
 		ids := tokens(1, streams*prompt)
 		b.Run(fmt.Sprintf("prefill/streams=%d", streams), func(b *testing.B) {
-			s := mlx.NewStream()
+			s := m.Stream
 			for b.Loop() {
 				cache := m.NewCache(streams, prompt)
-				s.Scope(func() *mlx.Array {
-					m.Logits(s, m.Newest(s, ids, cache))
+				s.Scope(func() mlx.Array {
+					m.Logits(m.Newest(s.Tokens(ids), cache))
 					return nil
 				})
 			}
 			b.ReportMetric(float64(streams*prompt*b.N)/b.Elapsed().Seconds(), "tok/s")
 		})
 		b.Run(fmt.Sprintf("decode/streams=%d", streams), func(b *testing.B) {
-			s := mlx.NewStream()
+			s := m.Stream
 			for b.Loop() {
 				b.StopTimer()
 				cache := m.NewCache(streams, prompt+decode)
-				s.Scope(func() *mlx.Array { m.Newest(s, ids, cache); return nil })
+				s.Scope(func() mlx.Array { m.Newest(s.Tokens(ids), cache); return nil })
 				b.StartTimer()
 				for i := range decode {
-					s.Scope(func() *mlx.Array {
-						s.Argmax(m.Logits(s, m.Newest(s, ids[i*streams:(i+1)*streams], cache)))
+					s.Scope(func() mlx.Array {
+						s.Argmax(m.Logits(m.Newest(s.Tokens(ids[i*streams:(i+1)*streams]), cache)))
 						return nil
 					})
 				}

@@ -1,15 +1,17 @@
 package model
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+
+	"tokwatt/mlx"
 )
 
 // Config is what a model is, in the words of its config.json.
 type Config struct {
-	ModelType     string // "llama"
+	ModelType     string // "llama", "qwen2" or "qwen3"
 	Hidden        int    // hidden_size
 	Layers        int    // num_hidden_layers
 	Intermediate  int    // intermediate_size
@@ -23,8 +25,11 @@ type Config struct {
 	Tied          bool // tie_word_embeddings: the output layer is the embedding
 	AttentionBias bool
 	MLPBias       bool
-	EOS           []int32 // token ids that end an answer
-	ByteTokenizer bool    // the vocabulary starts with that of tokenizer.go
+	EOS           []int32                 // token ids that end an answer
+	ByteTokenizer bool                    // the vocabulary starts with that of tokenizer.go
+	DType         mlx.DType               // torch_dtype, of weights that are not quantized, and of scales
+	Quant         Quantization            // of weights that Except does not name; zero: none are quantized
+	Except        map[string]Quantization // by the weight's name, without ".weight"; zero: not quantized
 }
 
 // UnknownTypeError says that an architecture is not one of ours.
@@ -33,7 +38,7 @@ type UnknownTypeError struct {
 }
 
 func (e *UnknownTypeError) Error() string {
-	return fmt.Sprintf("the reference engine does not know model_type %q: it has llama; measure this model through a server with --url", e.ModelType)
+	return fmt.Sprintf("tokwatt's own engine does not know model_type %q: it has llama, mistral, qwen2 and qwen3; measure this model through a server with --url", e.ModelType)
 }
 
 // byteTokenizerName is the value of tokwatt_tokenizer in folders that tokwatt
@@ -65,6 +70,8 @@ type configFile struct {
 	LayerTypes    []string  `json:"layer_types,omitempty"`
 	EOS           eosIDs    `json:"eos_token_id,omitempty"`
 	DType         string    `json:"torch_dtype,omitempty"`
+	NewDType      string    `json:"dtype,omitempty"` // its newer name
+	SlidingWindow bool      `json:"use_sliding_window,omitempty"`
 	Tokenizer     string    `json:"tokwatt_tokenizer,omitempty"`
 
 	Quantization       json.RawMessage `json:"quantization,omitempty"`
@@ -95,10 +102,11 @@ func ParseConfig(text []byte) (Config, error) {
 	if err := json.Unmarshal(text, &f); err != nil {
 		return Config{}, fmt.Errorf("config.json can't be read: %w", err)
 	}
-	if f.ModelType != "llama" {
+	kind, ok := kinds[f.ModelType]
+	if !ok {
 		return Config{}, &UnknownTypeError{ModelType: f.ModelType}
 	}
-	rope, err := f.rope()
+	rope, err := f.rope(kind.theta)
 	if err != nil {
 		return Config{}, err
 	}
@@ -106,32 +114,69 @@ func ParseConfig(text []byte) (Config, error) {
 		return Config{}, errors.New("config.json: num_attention_heads must be at least 1")
 	}
 	c := Config{
-		ModelType: f.ModelType, Hidden: f.Hidden, Layers: f.Layers, Intermediate: f.Intermediate,
+		ModelType: kind.name, Hidden: f.Hidden, Layers: f.Layers, Intermediate: f.Intermediate,
 		Heads: f.Heads, KVHeads: or(f.KVHeads, f.Heads), HeadDim: or(f.HeadDim, f.Hidden/f.Heads),
 		Vocab: f.Vocab, MaxPositions: f.MaxPositions, NormEps: or(f.NormEps, 1e-6),
 		Rope: rope, Tied: or(f.Tied, true), AttentionBias: f.AttentionBias, MLPBias: f.MLPBias,
 		EOS: f.EOS, ByteTokenizer: f.Tokenizer == byteTokenizerName,
 	}
+	if c.DType, err = f.dtype(); err != nil {
+		return Config{}, err
+	}
+	if err := f.quantization(&c); err != nil {
+		return Config{}, err
+	}
 	return c, errors.Join(f.refuse(), c.validate())
 }
 
+// kind is an architecture: the name that its configs are written with here,
+// that of its class, and its rope_theta where a config has none.
+type kind struct {
+	name, class string
+	theta       float64
+}
+
+// kinds are the architectures by model_type. A mistral is a llama, as in mlx_lm;
+// a qwen3 has no default of rope_theta there.
+var kinds = map[string]kind{
+	"llama":   {"llama", "LlamaForCausalLM", 1e4},
+	"mistral": {"llama", "LlamaForCausalLM", 1e4},
+	"qwen2":   {"qwen2", "Qwen2ForCausalLM", 1e6},
+	"qwen3":   {"qwen3", "Qwen3ForCausalLM", 0},
+}
+
+// The types that weights come in, as config.json names them.
+var dtypes = map[string]mlx.DType{"": mlx.F32, "float32": mlx.F32, "float16": mlx.F16, "bfloat16": mlx.BF16}
+
+func (f *configFile) dtype() (mlx.DType, error) {
+	name := cmp.Or(f.DType, f.NewDType)
+	t, ok := dtypes[name]
+	if !ok {
+		return 0, fmt.Errorf("config.json: the type %q of weights is not known: it must be float32, float16 or bfloat16", name)
+	}
+	return t, nil
+}
+
+// qkvBias says whether queries, keys and values have biases, headNorm whether
+// the heads of queries and keys are normed.
+func (c Config) qkvBias() bool  { return c.AttentionBias || c.ModelType == "qwen2" }
+func (c Config) headNorm() bool { return c.ModelType == "qwen3" }
+
 // refuse names what the file asks for and nobody here can do.
 func (f *configFile) refuse() error {
-	if isSet(f.Quantization) || isSet(f.QuantizationConfig) {
-		return errQuantized
+	if f.SlidingWindow {
+		return errors.New("config.json: use_sliding_window is set, and tokwatt's own engine attends to everything")
 	}
 	if f.Act != "" && f.Act != "silu" {
-		return fmt.Errorf("config.json: hidden_act %q is not known: the reference engine has silu", f.Act)
+		return fmt.Errorf("config.json: hidden_act %q is not known: tokwatt's own engine has silu", f.Act)
 	}
 	for _, kind := range f.LayerTypes {
 		if kind != "full_attention" {
-			return fmt.Errorf("config.json: layers of type %q are not known: the reference engine has full_attention", kind)
+			return fmt.Errorf("config.json: layers of type %q are not known: tokwatt's own engine has full_attention", kind)
 		}
 	}
 	return nil
 }
-
-var errQuantized = errors.New("the folder is quantized, and the reference engine reads f32, f16 and bf16 weights only: take an unquantized folder, or a server with --url")
 
 func isSet(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
@@ -177,69 +222,23 @@ func (c Config) validate() error {
 // marshal is the config as a config.json that mlx_lm and transformers load.
 func (c Config) marshal() ([]byte, error) {
 	f := configFile{
-		Architectures: []string{"LlamaForCausalLM"}, ModelType: c.ModelType,
+		Architectures: []string{kinds[c.ModelType].class}, ModelType: c.ModelType,
 		Hidden: c.Hidden, Layers: c.Layers, Intermediate: c.Intermediate,
 		Heads: c.Heads, KVHeads: &c.KVHeads, HeadDim: &c.HeadDim, Vocab: c.Vocab,
 		MaxPositions: c.MaxPositions, NormEps: &c.NormEps, Theta: &c.Rope.Theta, Traditional: c.Rope.Traditional,
 		Scaling: c.Rope.file(), Tied: &c.Tied, AttentionBias: c.AttentionBias, MLPBias: c.MLPBias,
-		Act: "silu", EOS: c.EOS, DType: "float32",
+		Act: "silu", EOS: c.EOS, Quantization: c.marshalQuantization(),
+	}
+	for name, t := range dtypes {
+		if t == c.DType && name != "" {
+			f.DType = name
+		}
 	}
 	if c.ByteTokenizer {
 		f.Tokenizer = byteTokenizerName
 	}
 	return json.MarshalIndent(f, "", "  ")
 }
-
-// TensorSpec is a weight that a model needs.
-type TensorSpec struct {
-	Name  string
-	Shape []int // one size for a vector, two for a matrix: outputs × inputs
-}
-
-// Tensors lists the weights of the model, in the order of a forward pass.
-func (c Config) Tensors() []TensorSpec {
-	q, kv := c.Heads*c.HeadDim, c.KVHeads*c.HeadDim
-	var out []TensorSpec
-	add := func(name string, shape ...int) { out = append(out, TensorSpec{name, shape}) }
-	linear := func(name string, outputs, inputs int, bias bool) {
-		add(name+".weight", outputs, inputs)
-		if bias {
-			add(name+".bias", outputs)
-		}
-	}
-	add("model.embed_tokens.weight", c.Vocab, c.Hidden)
-	for i := range c.Layers {
-		p := layerPrefix(i)
-		add(p+"input_layernorm.weight", c.Hidden)
-		linear(p+"self_attn.q_proj", q, c.Hidden, c.AttentionBias)
-		linear(p+"self_attn.k_proj", kv, c.Hidden, c.AttentionBias)
-		linear(p+"self_attn.v_proj", kv, c.Hidden, c.AttentionBias)
-		linear(p+"self_attn.o_proj", c.Hidden, q, c.AttentionBias)
-		add(p+"post_attention_layernorm.weight", c.Hidden)
-		linear(p+"mlp.gate_proj", c.Intermediate, c.Hidden, c.MLPBias)
-		linear(p+"mlp.up_proj", c.Intermediate, c.Hidden, c.MLPBias)
-		linear(p+"mlp.down_proj", c.Hidden, c.Intermediate, c.MLPBias)
-	}
-	add("model.norm.weight", c.Hidden)
-	if !c.Tied {
-		add("lm_head.weight", c.Vocab, c.Hidden)
-	}
-	return out
-}
-
-// elements is the number of elements of the tensor.
-func (t TensorSpec) elements() int {
-	n := 1
-	for _, d := range t.Shape {
-		n *= d
-	}
-	return n
-}
-
-// isNorm reports whether the tensor scales a norm.
-func (t TensorSpec) isNorm() bool { return strings.HasSuffix(t.Name, "norm.weight") }
-
-func layerPrefix(i int) string { return fmt.Sprintf("model.layers.%d.", i) }
 
 func or[T any](p *T, def T) T {
 	if p == nil {

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"tokwatt/mlx"
 )
 
 const minimal = `{"model_type":"llama","hidden_size":64,"num_hidden_layers":2,"intermediate_size":128,"num_attention_heads":4,"vocab_size":300,"rms_norm_eps":1e-5`
@@ -33,7 +35,14 @@ func TestConfigRefusals(t *testing.T) {
 	}
 	for tail, want := range map[string]string{
 		`,`: "can't be read",
-		`,"quantization":{"group_size":64,"bits":4}}`:     "quantized",
+		`,"quantization":{"group_size":64,"bits":3}}`:                      "3 bits",
+		`,"quantization":{"group_size":16,"bits":4}}`:                      "groups of 16",
+		`,"quantization":{"group_size":32,"bits":4,"mode":"mxfp4"}}`:       "mxfp4",
+		`,"quantization_config":{"quant_method":"gptq","bits":4}}`:         "gptq",
+		`,"quantization":{"group_size":64,"bits":4,"lm_head":{"bits":8}}}`: "groups of 0",
+		`,"quantization":7}`:                              "can't be read",
+		`,"torch_dtype":"float8"}`:                        "float8",
+		`,"use_sliding_window":true}`:                     "use_sliding_window",
 		`,"hidden_act":"gelu"}`:                           "gelu",
 		`,"layer_types":["sliding_attention"]}`:           "sliding_attention",
 		`,"rope_scaling":{"rope_type":"yarn"}}`:           "yarn",
@@ -75,13 +84,15 @@ func TestLlama3Frequencies(t *testing.T) {
 
 func TestShapes(t *testing.T) {
 	// The parameter counts that the models' cards state.
-	cards := map[string]int64{"smollm2-135m": 134515008, "smollm2-360m": 361821120, "llama-3.2-1b": 1235814400}
+	cards := map[string]int64{"smollm2-135m": 134515008, "smollm2-360m": 361821120, "llama-3.2-1b": 1235814400,
+		"qwen3-0.6b-4bit": 596049920, "llama-3.2-3b-4bit": 3212749824, "qwen3-4b-4bit": 4022468096, "qwen2.5-7b-4bit": 7615616512,
+		"llama-3.1-8b-4bit": 8030261248, "qwen3-8b-4bit": 8190735360}
 	for _, s := range Shapes() {
 		if err := s.Config.validate(); err != nil {
 			t.Errorf("%s: %v", s.Name, err)
 		}
-		if n, ok := cards[s.Name]; ok && s.Config.WeightBytes() != 4*n {
-			t.Errorf("%s has %d parameters, want %d", s.Name, s.Config.WeightBytes()/4, n)
+		if n, ok := cards[s.Name]; ok && s.Config.Parameters() != n {
+			t.Errorf("%s has %d parameters, want %d", s.Name, s.Config.Parameters(), n)
 		}
 	}
 	tiny, err := FindShape("synthetic:tiny")
@@ -107,7 +118,7 @@ func TestMemoryIsRefusedWithSizes(t *testing.T) {
 	}
 	vast := Shape{"vast", Shapes()[0].Config}
 	vast.Config.Vocab = 1 << 40
-	if _, err := Synthetic(vast, 0); !errors.As(err, &short) {
+	if _, err := Synthetic(mlx.NewStream(), vast, 0); !errors.As(err, &short) {
 		t.Errorf("a vast model: %v", err)
 	}
 }

@@ -27,7 +27,7 @@ func small() Config {
 
 func build(t testing.TB, c Config, seed uint64) *Model {
 	t.Helper()
-	m, err := Synthetic(Shape{"test", c}, seed)
+	m, err := Synthetic(mlx.NewStream(), Shape{"test", c}, seed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,15 +46,30 @@ func tokens(seed uint64, n int) []int32 {
 // logits runs ids in chunks of the given lengths, one stream, and returns the
 // logits of each token.
 func logits(m *Model, ids []int32, chunks ...int) [][]float32 {
-	s, cache := mlx.NewStream(), m.NewCache(1, len(ids))
+	cache := m.NewCache(1, len(ids))
+	defer cache.Free()
 	var out [][]float32
 	for _, n := range chunks {
-		l := m.Logits(s, m.Forward(s, ids[:n], cache))
-		for i := range n {
-			out = append(out, slices.Clone(l.Row(i)))
-		}
+		out = append(out, rowsOf(m, func(t mlx.Tokens) mlx.Array { return m.Logits(m.Forward(t, cache)) }, ids[:n])...)
 		ids = ids[n:]
 	}
+	return out
+}
+
+// rowsOf are the rows of what f makes of tokens.
+func rowsOf(m *Model, f func(mlx.Tokens) mlx.Array, ids []int32) [][]float32 {
+	var out [][]float32
+	m.Stream.Scope(func() mlx.Array {
+		tokens := m.Stream.Tokens(ids)
+		defer m.Stream.FreeTokens(tokens)
+		made := f(tokens)
+		data, err := m.Stream.Read(made)
+		if err != nil {
+			panic(err)
+		}
+		out = slices.Collect(slices.Chunk(data, made.Cols()))
+		return nil
+	})
 	return out
 }
 
@@ -105,13 +120,14 @@ func TestBatchEqualsSingle(t *testing.T) {
 	const streams, seq = 3, 70
 	all := tokens(2, streams*seq)
 	next := tokens(5, streams)
-	s, cache := mlx.NewStream(), m.NewCache(streams, seq+1)
-	prefill := m.Logits(s, m.Newest(s, all, cache))
-	decode := m.Logits(s, m.Newest(s, next, cache))
+	cache := m.NewCache(streams, seq+1)
+	newest := func(t mlx.Tokens) mlx.Array { return m.Logits(m.Newest(t, cache)) }
+	prefill := rowsOf(m, newest, all)
+	decode := rowsOf(m, newest, next)
 	for i := range streams {
 		ids := append(slices.Clone(all[i*seq:(i+1)*seq]), next[i])
 		single := logits(m, ids, seq, 1)
-		batch := [][]float32{prefill.Row(i), decode.Row(i)}
+		batch := [][]float32{prefill[i], decode[i]}
 		if d := differ(single[seq-1:], batch); d > 1e-6 {
 			t.Errorf("stream %d differs by %g", i, d)
 		}
@@ -148,8 +164,8 @@ func TestActivationsStaySane(t *testing.T) {
 // TestWeightsArePinned holds the synthetic weights of every machine to the
 // same bits: runs on two Macs must measure one model.
 func TestWeightsArePinned(t *testing.T) {
-	w := TensorSpec{"model.layers.0.self_attn.q_proj.weight", []int{4, 3}}.random(7)
-	n := TensorSpec{"model.norm.weight", []int{3}}.random(7)
+	w := TensorSpec{Name: "model.layers.0.self_attn.q_proj.weight", Shape: []int{4, 3}}.floats(Config{}, 7)
+	n := TensorSpec{Name: "model.norm.weight", Shape: []int{3}}.floats(Config{}, 7)
 	var got []uint32
 	for _, v := range append(w[:3], n...) {
 		got = append(got, math.Float32bits(v))
@@ -166,7 +182,7 @@ func TestFolderRoundTrip(t *testing.T) {
 	if err := WriteSynthetic(dir, c, 4); err != nil {
 		t.Fatal(err)
 	}
-	m, err := LoadFolder(dir)
+	m, err := LoadFolder(mlx.NewStream(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,17 +195,21 @@ func TestFolderRoundTrip(t *testing.T) {
 	}
 }
 
+// f32 is a tensor of float32.
+func f32(t TensorSpec, values []float32) Tensor {
+	return Tensor{t.Name, "F32", t.Shape, mlx.F32.Append(nil, values)}
+}
+
 func TestFolderRefusals(t *testing.T) {
 	c := small()
 	spec := func(name string, shape ...int) Tensor {
-		t := TensorSpec{name, shape}
-		return Tensor{t, make([]float32, t.elements())}
+		return f32(TensorSpec{Name: name, Shape: shape}, make([]float32, TensorSpec{Shape: shape}.elements()))
 	}
 	for want, tensors := range map[string][]Tensor{
-		"is missing":   {spec("model.norm.weight", c.Hidden)},
-		"has shape":    {spec("model.norm.weight", c.Hidden+1)},
-		"no place for": {spec("model.layers.0.self_attn.q_norm.weight", 16)},
-		"quantized":    {spec("model.layers.0.mlp.up_proj.scales", 1)},
+		"is missing":       {spec("model.norm.weight", c.Hidden)},
+		"has shape":        {spec("model.norm.weight", c.Hidden+1)},
+		"no place for":     {spec("model.layers.0.self_attn.q_norm.weight", 16)},
+		"does not say how": {spec("model.layers.0.mlp.up_proj.scales", 1)},
 	} {
 		dir := t.TempDir()
 		if err := WriteSynthetic(dir, c, 0); err != nil {
@@ -200,23 +220,23 @@ func TestFolderRefusals(t *testing.T) {
 			t.Fatal(err)
 		}
 		write(t, filepath.Join(dir, "model.safetensors"), file.Bytes())
-		if _, err := LoadFolder(dir); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := LoadFolder(mlx.NewStream(), dir); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error with %q", err, want)
 		}
 	}
 	dir := t.TempDir()
-	if _, err := LoadFolder(dir); err == nil || !strings.Contains(err.Error(), "no config.json") {
+	if _, err := LoadFolder(mlx.NewStream(), dir); err == nil || !strings.Contains(err.Error(), "no config.json") {
 		t.Errorf("an empty folder: %v", err)
 	}
 	write(t, filepath.Join(dir, "config.json"), []byte(minimal+"}"))
-	if _, err := LoadFolder(dir); err == nil || !strings.Contains(err.Error(), "no *.safetensors") {
+	if _, err := LoadFolder(mlx.NewStream(), dir); err == nil || !strings.Contains(err.Error(), "no *.safetensors") {
 		t.Errorf("a folder without weights: %v", err)
 	}
 	write(t, filepath.Join(dir, "a.safetensors"), binary.LittleEndian.AppendUint64(nil, 1000))
-	if _, err := LoadFolder(dir); err == nil || !strings.Contains(err.Error(), "a.safetensors: the file is cut short") {
+	if _, err := LoadFolder(mlx.NewStream(), dir); err == nil || !strings.Contains(err.Error(), "a.safetensors: the file is cut short") {
 		t.Errorf("a cut file: %v", err)
 	}
-	if _, err := LoadFolder(filepath.Join(dir, "none")); err == nil || errors.Is(err, os.ErrExist) {
+	if _, err := LoadFolder(mlx.NewStream(), filepath.Join(dir, "none")); err == nil || errors.Is(err, os.ErrExist) {
 		t.Errorf("no folder: %v", err)
 	}
 }

@@ -8,7 +8,7 @@ import "math"
 func naiveLogits(c Config, seed uint64, ids []int32) [][]float32 {
 	w := map[string][]float32{}
 	for _, t := range c.Tensors() {
-		w[t.Name] = t.random(seed)
+		w[t.Name] = t.floats(c, seed)
 	}
 	linear := func(name string, x []float64) []float64 {
 		weight, bias := w[name+".weight"], w[name+".bias"]

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"tokwatt/mlx"
 )
 
 // python names a Python that has mlx and mlx_lm.
@@ -46,7 +48,7 @@ func parity(t *testing.T, py string, c Config) {
 	}
 	ids := tokens(11, prefill+steps)
 	want := mlxLogits(t, py, dir, ids, prefill, c.Vocab)
-	m, err := LoadFolder(dir)
+	m, err := LoadFolder(mlx.NewStream(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,8 +40,8 @@ type ropeFile struct {
 }
 
 // rope is the embedding that config.json asks for.
-func (f *configFile) rope() (Rope, error) {
-	r := Rope{Theta: or(f.Theta, 10000), Traditional: f.Traditional, Scaling: RopeDefault}
+func (f *configFile) rope(theta float64) (Rope, error) {
+	r := Rope{Theta: or(f.Theta, theta), Traditional: f.Traditional, Scaling: RopeDefault}
 	for _, p := range []*ropeFile{f.Scaling, f.Parameters} {
 		if p == nil {
 			continue
@@ -54,7 +54,7 @@ func (f *configFile) rope() (Rope, error) {
 		r.Factor, r.LowFreq, r.HighFreq = or(p.Factor, 1), or(p.LowFreq, 1), or(p.HighFreq, 4)
 		r.OldPosition = or(p.OldPosition, 8192)
 		if or(p.Partial, 1) != 1 {
-			return r, fmt.Errorf("config.json: partial_rotary_factor %g is not known to the reference engine", *p.Partial)
+			return r, fmt.Errorf("config.json: partial_rotary_factor %g is not known to tokwatt's own engine", *p.Partial)
 		}
 	}
 	if r.Scaling == "" {
@@ -82,7 +82,7 @@ func (r Rope) validate() error {
 		}
 		return nil
 	}
-	return fmt.Errorf("config.json: rope scaling %q is not known: the reference engine has default, linear and llama3", r.Scaling)
+	return fmt.Errorf("config.json: rope scaling %q is not known: tokwatt's own engine has default, linear and llama3", r.Scaling)
 }
 
 // frequencies is how far each pair of dimensions turns per position, in

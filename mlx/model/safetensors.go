@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -187,76 +186,45 @@ func (s *Safetensors) Shape(name string) []int {
 	return shape
 }
 
-// Read is a tensor's elements as float32. F32, F16 and BF16 are read, each
-// exactly.
-func (s *Safetensors) Read(name string) ([]float32, error) {
+// DType is the type of a tensor as the format names it, empty where there is
+// none of that name.
+func (s *Safetensors) DType(name string) string { return s.tensors[name].DType }
+
+// Bytes is the size of a tensor.
+func (s *Safetensors) Bytes(name string) int64 {
+	t := s.tensors[name]
+	return t.Offsets[1] - t.Offsets[0]
+}
+
+// Read is a tensor's elements as the file has them.
+func (s *Safetensors) Read(name string) ([]byte, error) {
 	t, ok := s.tensors[name]
 	if !ok {
 		return nil, fmt.Errorf("there is no tensor %q", name)
 	}
-	decode := decoders[t.DType]
-	if decode == nil {
-		return nil, fmt.Errorf("tensor %q is of dtype %s: the reference engine reads F32, F16 and BF16", name, t.DType)
+	raw := make([]byte, t.Offsets[1]-t.Offsets[0])
+	if _, err := s.file.ReadAt(raw, s.data+t.Offsets[0]); err != nil && len(raw) > 0 {
+		return nil, fmt.Errorf("tensor %q can't be read: %w", name, err)
 	}
-	size := dtypeSize[t.DType]
-	out := make([]float32, (t.Offsets[1]-t.Offsets[0])/size)
-	buf := make([]byte, min(1<<20, t.Offsets[1]-t.Offsets[0]))
-	for at, i := t.Offsets[0], 0; at < t.Offsets[1]; at += int64(len(buf)) {
-		buf = buf[:min(int64(len(buf)), t.Offsets[1]-at)]
-		if _, err := s.file.ReadAt(buf, s.data+at); err != nil {
-			return nil, fmt.Errorf("tensor %q can't be read: %w", name, err)
-		}
-		decode(out[i:], buf)
-		i += len(buf) / int(size)
-	}
-	return out, nil
+	return raw, nil
 }
 
-var decoders = map[string]func(out []float32, in []byte){
-	"F32": func(out []float32, in []byte) {
-		for i := range len(in) / 4 {
-			out[i] = math.Float32frombits(binary.LittleEndian.Uint32(in[4*i:]))
-		}
-	},
-	"BF16": func(out []float32, in []byte) {
-		for i := range len(in) / 2 {
-			out[i] = math.Float32frombits(uint32(binary.LittleEndian.Uint16(in[2*i:])) << 16)
-		}
-	},
-	"F16": func(out []float32, in []byte) {
-		for i := range len(in) / 2 {
-			out[i] = fromF16(binary.LittleEndian.Uint16(in[2*i:]))
-		}
-	},
-}
-
-// fromF16 is an IEEE 754 half: 1 sign bit, 5 of exponent, 10 of fraction.
-func fromF16(h uint16) float32 {
-	sign, exp, frac := uint32(h>>15)<<31, uint32(h>>10)&31, uint32(h)&1023
-	switch exp {
-	case 0: // zero or subnormal: frac · 2⁻²⁴, exact
-		v := float32(frac) / (1 << 24)
-		return math.Float32frombits(math.Float32bits(v) | sign)
-	case 31:
-		return math.Float32frombits(sign | 255<<23 | frac<<13)
-	}
-	return math.Float32frombits(sign | (exp+127-15)<<23 | frac<<13)
-}
-
-// Tensor is a named array on its way to a file.
+// Tensor is a tensor on its way to a file.
 type Tensor struct {
-	TensorSpec
-	Data []float32
+	Name  string
+	DType string
+	Shape []int
+	Data  []byte // little-endian
 }
 
-// WriteSafetensors writes tensors as F32, in their order.
+// WriteSafetensors writes tensors in the order given.
 func WriteSafetensors(w io.Writer, tensors []Tensor) error {
 	var header bytes.Buffer
 	header.WriteString(`{"__metadata__":{"format":"mlx"}`)
 	var at int64
 	for _, t := range tensors {
-		if len(t.Data) != t.elements() {
-			return fmt.Errorf("tensor %q has %d elements, its shape %v has %d", t.Name, len(t.Data), t.Shape, t.elements())
+		if n := dtypeSize[t.DType] * int64((TensorSpec{Shape: t.Shape}).elements()); int64(len(t.Data)) != n {
+			return fmt.Errorf("tensor %q has %d bytes, its shape %v of %s has %d", t.Name, len(t.Data), t.Shape, t.DType, n)
 		}
 		name, err := json.Marshal(t.Name)
 		if err != nil {
@@ -266,30 +234,20 @@ func WriteSafetensors(w io.Writer, tensors []Tensor) error {
 		if err != nil {
 			return err
 		}
-		end := at + 4*int64(len(t.Data))
-		fmt.Fprintf(&header, `,%s:{"dtype":"F32","shape":%s,"data_offsets":[%d,%d]}`, name, shape, at, end)
+		end := at + int64(len(t.Data))
+		fmt.Fprintf(&header, `,%s:{"dtype":%q,"shape":%s,"data_offsets":[%d,%d]}`, name, t.DType, shape, at, end)
 		at = end
 	}
 	header.WriteString("}")
 	for header.Len()%8 != 0 {
 		header.WriteByte(' ')
 	}
-	var errs []error
-	write := func(b []byte) {
-		_, err := w.Write(b)
-		errs = append(errs, err)
+	_, err := w.Write(binary.LittleEndian.AppendUint64(nil, uint64(header.Len())))
+	if err == nil {
+		_, err = w.Write(header.Bytes())
 	}
-	write(binary.LittleEndian.AppendUint64(nil, uint64(header.Len())))
-	write(header.Bytes())
-	var buf []byte
-	for _, t := range tensors {
-		for part := range slices.Chunk(t.Data, 1<<16) {
-			buf = buf[:0]
-			for _, v := range part {
-				buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(v))
-			}
-			write(buf)
-		}
+	for i := 0; i < len(tensors) && err == nil; i++ {
+		_, err = w.Write(tensors[i].Data)
 	}
-	return errors.Join(errs...)
+	return err
 }

@@ -28,26 +28,32 @@ func (l *Library) NewData(data []byte, t DType, shape ...int32) Handle {
 	return l.made("mlx_array_new_data", code)
 }
 
-// Float32s copies the elements of an array, row-major. It computes what has
-// not been yet.
-func (l *Library) Float32s(a Handle) []float32 {
+// Floats copies the elements of any array as float32, row-major. It computes
+// what has not been yet.
+func (l *Library) Floats(a Handle) []float32 {
 	wide := l.AsType(a, Float32)
 	flat := l.Contiguous(wide)
 	defer l.Free(wide)
 	defer l.Free(flat)
-	if flat == None || !l.try("mlx_array_eval", l.fn.mlx_array_eval, uintptr(flat)) {
+	return l.Float32s(flat)
+}
+
+// Float32s copies the elements of an array of float32 that is contiguous. It
+// waits for what is under way, and adds nothing that would wait for what was
+// started later.
+func (l *Library) Float32s(a Handle) []float32 {
+	if a == None || !l.try("mlx_array_eval", l.fn.mlx_array_eval, uintptr(a)) {
 		return nil
 	}
-	n := int(l.call(l.fn.mlx_array_size, uintptr(flat)))
+	n := int(l.call(l.fn.mlx_array_size, uintptr(a)))
 	out := make([]float32, n)
-	copy(out, unsafe.Slice(pointer[float32](l.call(l.fn.mlx_array_data_float32, uintptr(flat))), n))
+	copy(out, unsafe.Slice(pointer[float32](l.call(l.fn.mlx_array_data_float32, uintptr(a))), n))
 	return out
 }
 
-// Uint32s copies the elements of an array of uint32 that is contiguous. It
-// computes what has not been yet, and waits for what is under way.
+// Uint32s is Float32s of uint32.
 func (l *Library) Uint32s(a Handle) []uint32 {
-	if !l.try("mlx_array_eval", l.fn.mlx_array_eval, uintptr(a)) {
+	if a == None || !l.try("mlx_array_eval", l.fn.mlx_array_eval, uintptr(a)) {
 		return nil
 	}
 	n := int(l.call(l.fn.mlx_array_size, uintptr(a)))

@@ -26,7 +26,7 @@ func (l *Library) probe() error {
 	defer l.Free(x)
 	for _, l.force = range []bool{true, false} {
 		y := l.ScaledDotProductAttention(x, x, x, 1, false)
-		got := l.Float32s(y)
+		got := l.Floats(y)
 		l.Free(y)
 		err := l.Err()
 		if err == nil && len(got) == 8 && got[7] == 8 {

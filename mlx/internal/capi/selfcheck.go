@@ -63,7 +63,7 @@ func (l *Library) product(x, w Handle) []float32 {
 	y := l.Matmul(x, turned)
 	defer l.Free(turned)
 	defer l.Free(y)
-	return l.Float32s(y)
+	return l.Floats(y)
 }
 
 // checkMatmul multiplies two small matrices.
@@ -93,7 +93,7 @@ func (l *Library) checkQuantized(x, w Handle, bits int) check {
 	words, scales, biases := l.Quantize(w, group, bits)
 	plain := l.Dequantize(words, scales, biases, group, bits)
 	y := l.QuantizedMatmul(x, words, scales, biases, group, bits)
-	c := check{what: fmt.Sprintf("a product with %d-bit weights", bits), got: l.Float32s(y)}
+	c := check{what: fmt.Sprintf("a product with %d-bit weights", bits), got: l.Floats(y)}
 	for _, v := range l.product(x, plain) {
 		c.want = append(c.want, float64(v))
 	}
@@ -118,7 +118,7 @@ func (l *Library) checkRoPE(r *rand.Rand) check {
 	}
 	in := l.floats(x, 1, 1, 3, dims)
 	y := l.RoPE(in, dims, false, offset, None)
-	c.got = l.Float32s(y)
+	c.got = l.Floats(y)
 	l.Free(in)
 	l.Free(y)
 	return c

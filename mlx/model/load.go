@@ -1,0 +1,103 @@
+package model
+
+import (
+	"fmt"
+
+	"tokwatt/mlx"
+)
+
+// tensors gives the tensors of a model, each once, in the order of
+// [Config.Tensors]. Floats are little-endian, of the type that it says.
+type tensors interface {
+	tensor(t TensorSpec) (mlx.DType, []byte, error)
+}
+
+// newModel makes a model on a stream from its tensors.
+func newModel(s *mlx.Stream, c Config, from tensors) (*Model, error) {
+	l := loader{s: s, c: c, from: from, linear: map[string]linear{}, norm: map[string]mlx.Array{}}
+	for _, p := range c.parts() {
+		if err := l.load(p); err != nil {
+			return nil, err
+		}
+	}
+	m := &Model{
+		Config: c, Stream: s,
+		embed: l.linear["model.embed_tokens"].weight,
+		norm:  l.norm["model.norm"],
+		head:  l.linear["lm_head"].weight,
+		rope:  s.NewRoPE(c.Rope.frequencies(c.HeadDim), c.Rope.Traditional),
+	}
+	if c.Tied {
+		m.head = m.embed
+	}
+	for i := range c.Layers {
+		m.layers = append(m.layers, l.layer(layerPrefix(i)))
+	}
+	return m, nil
+}
+
+// loader makes the arrays of a model, by the names of their parts.
+type loader struct {
+	s      *mlx.Stream
+	c      Config
+	from   tensors
+	linear map[string]linear
+	norm   map[string]mlx.Array
+}
+
+func (l *loader) layer(p string) layer {
+	return layer{
+		inputNorm: l.norm[p+"input_layernorm"], postNorm: l.norm[p+"post_attention_layernorm"],
+		q: l.linear[p+"self_attn.q_proj"], k: l.linear[p+"self_attn.k_proj"],
+		v: l.linear[p+"self_attn.v_proj"], o: l.linear[p+"self_attn.o_proj"],
+		qNorm: l.norm[p+"self_attn.q_norm"], kNorm: l.norm[p+"self_attn.k_norm"],
+		gate: l.linear[p+"mlp.gate_proj"], up: l.linear[p+"mlp.up_proj"], down: l.linear[p+"mlp.down_proj"],
+	}
+}
+
+// content is what a tensor holds.
+type content struct {
+	kind mlx.DType
+	data []byte
+}
+
+// load makes the arrays of a part.
+func (l *loader) load(p part) error {
+	var got []content
+	for _, t := range l.c.tensors(p) {
+		kind, data, err := l.from.tensor(t)
+		if err != nil {
+			return err
+		}
+		got = append(got, content{kind, data})
+	}
+	if len(p.shape) == 1 {
+		l.norm[p.name] = l.s.Load(got[0].kind, got[0].data, 1, p.shape[0])
+		return nil
+	}
+	w, err := l.weight(p, got)
+	if err != nil {
+		return err
+	}
+	made := linear{weight: w}
+	if p.bias {
+		last := got[len(got)-1]
+		made.bias = l.s.Load(last.kind, last.data, 1, p.shape[0])
+	}
+	l.linear[p.name] = made
+	return nil
+}
+
+func (l *loader) weight(p part, got []content) (mlx.Weight, error) {
+	q := l.c.quantization(p)
+	if q.Bits == 0 {
+		return l.s.Dense(l.s.Load(got[0].kind, got[0].data, p.shape[0], p.shape[1])), nil
+	}
+	if got[1].kind != got[2].kind {
+		return nil, fmt.Errorf("the scales and the biases of %s are of different types", p.name)
+	}
+	return l.s.Quantized(mlx.Quantized{
+		Words: got[0].data, Scales: got[1].data, Biases: got[2].data, Type: got[1].kind,
+		Outputs: p.shape[0], Inputs: p.shape[1], Group: q.Group, Bits: q.Bits,
+	}), nil
+}
