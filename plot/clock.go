@@ -122,10 +122,11 @@ func timeAxis(s stretch) Axis {
 	return a
 }
 
-// signed is decimal for values that may be under 0.
+// signed is decimal for values that may be under 0, with a dash that every
+// format has.
 func signed(v, step float64) string {
 	if v < 0 {
-		return "−" + decimal(-v, step)
+		return "–" + decimal(-v, step)
 	}
 	return decimal(v, step)
 }

@@ -1,12 +1,14 @@
 // Package plot turns summaries into figures and figures into files.
 //
-//  1. Scaling and Latency group the rows of the summary view into series and
-//     choose axes, ticks, names and footnotes (keys.go, series.go, ticks.go).
-//     Whatever cannot be drawn is refused here, in one sentence.
+//  1. Scaling, Latency and Energy group the rows of the summary view into series
+//     and choose axes, ticks, names and footnotes (keys.go, series.go,
+//     ticks.go). Power puts the readings of a session's sensors on one axis of
+//     time (clock.go, trace.go) before what went on meanwhile (bands.go,
+//     lanes.go). Whatever cannot be drawn is refused here, in one sentence.
 //  2. The result, a Figure, is plain data: what a reader of the picture would
 //     read off it. Tests look at it, not at pixels.
 //  3. Figure.Write lays the strips of the page out (title, panels, legend,
-//     footnotes: draw.go, legend.go) and encodes them as PNG at 200 dpi, SVG
+//     footnotes: draw.go, tracedraw.go, legend.go) and encodes them as PNG at 200 dpi, SVG
 //     or PDF (output.go, pdf.go). It fails only where the writer does.
 //
 // The same rows and options give the same bytes. Colours come from theme.go

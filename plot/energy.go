@@ -49,20 +49,8 @@ func Energy(cases []analyze.EnergyCase, opt Options) (*Figure, error) {
 		Subtitle: common(without(allKeys(), append(told(src), x.name)...), shown),
 		Legend:   legendOf(src),
 	}
-	for _, m := range metrics {
-		for _, scope := range scopes {
-			p, err := e.panel(src, m, scope, x, axis, logY)
-			if err != nil {
-				return nil, err
-			}
-			if p.Series == nil {
-				continue
-			}
-			if len(scopes) > 1 {
-				p.Title += ", scope " + scope
-			}
-			fig.Panels = append(fig.Panels, p)
-		}
+	if fig.Panels, err = e.panels(src, metrics, scopes, x, axis, logY); err != nil {
+		return nil, err
 	}
 	fig.Notes = append(energyNotes(fig, scopes), lengthNotes(src, x)...)
 	fig.Notes = append(fig.Notes, e.missingNote(metrics), versionsNote(src))
@@ -158,6 +146,26 @@ func (e energySource) scopes(rows []*analyze.Summary, metrics []metric) []string
 	return list
 }
 
+// panels are those of each metric and scope that have something to show.
+func (e energySource) panels(src source, metrics []metric, scopes []string, x key, axis Axis, logY bool) ([]Panel, error) {
+	var panels []Panel
+	for _, m := range metrics {
+		for _, scope := range scopes {
+			p, err := e.panel(src, m, scope, x, axis, logY)
+			if err != nil {
+				return nil, err
+			}
+			if len(scopes) > 1 {
+				p.Title += ", scope " + cmp.Or(scope, "not stated")
+			}
+			if p.Series != nil {
+				panels = append(panels, p)
+			}
+		}
+	}
+	return panels, nil
+}
+
 // panel is one metric in one scope.
 func (e energySource) panel(src source, m metric, scope string, x key, axis Axis, logY bool) (Panel, error) {
 	p := Panel{Title: m.title, Kind: Curves, X: axis}
@@ -176,6 +184,9 @@ func (e energySource) panel(src source, m metric, scope string, x key, axis Axis
 		if pts != nil {
 			p.Series = append(p.Series, Series{g.name, i, pts})
 		}
+	}
+	if p.Series == nil {
+		return p, nil
 	}
 	p.Y = valueAxis(m, p.Series, logY)
 	p.Y.Label = energyLabel(m, scope, logY)

@@ -109,6 +109,21 @@ func TestEnergyScopes(t *testing.T) {
 	}
 }
 
+// A metric that one of the scopes lacks has no panel there.
+func TestEnergyScopeWithoutAMetric(t *testing.T) {
+	a, b := energies(128, 100), energies(512, 400)
+	a.Batches[0].Scope = "system"
+	a.Batches[0].Figures = map[string]*float64{"energy_j": a.Batches[0].J}
+	f := drawEnergy(t, []analyze.EnergyCase{a, b}, Options{Y: []string{"energy_j", "j_per_output_token"}, Log: "y"})
+	var titles []string
+	for _, p := range f.Panels {
+		titles = append(titles, p.Title)
+	}
+	if !slices.Equal(titles, []string{"Energy of a batch, scope system", "Energy of a batch, scope gpu", "Energy per output token, scope gpu"}) {
+		t.Errorf("panels %q", titles)
+	}
+}
+
 // One series a target and a kind of hit.
 func TestEnergySeries(t *testing.T) {
 	var cases []analyze.EnergyCase

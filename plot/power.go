@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -56,136 +55,29 @@ func Power(s analyze.PowerSession, opt PowerOptions) (*Figure, error) {
 		Legend:   names,
 		Bands:    kindsOf(bands),
 	}
+	fig.Panels[0].Lanes = lanes
 	for i := range fig.Panels {
-		p := &fig.Panels[i]
-		p.Bands = bands
+		fig.Panels[i].Bands = bands
+	}
+	fig.cut(c, window)
+	fig.Notes = append(traceNotes(channels, fig.Panels, window), shared, gapsNote(fig.Panels), rejectedNote(channels),
+		axesNote(fig.Panels), cutsNote(fig.Panels, c), phasesNote(phased), lanesNote)
+	return fig.finished(), nil
+}
+
+// cut marks where time is left out of the axis.
+func (f *Figure) cut(c clock, window stretch) {
+	for i := range f.Panels {
+		p := &f.Panels[i]
 		for _, k := range c.cuts {
 			if k.at > window.from && k.at < window.to {
 				p.Cuts = append(p.Cuts, k.at)
 			}
 		}
-	}
-	fig.Panels[0].Lanes = lanes
-	fig.Notes = append(traceNotes(channels, fig.Panels, window), shared, gapsNote(fig.Panels), rejectedNote(channels), axesNote(fig.Panels))
-	if len(fig.Panels[0].Cuts) > 0 {
-		fig.Notes = append(fig.Notes, c.note())
-		axis := &fig.Panels[len(fig.Panels)-1].X
-		axis.Label = strings.Replace(axis.Label, "since the session began", "of the session, without the pause", 1)
-	}
-	if !phased {
-		fig.Notes = append(fig.Notes, "The batches are too short here for their phases to be seen: choose one with --where batch_id=N.")
-	}
-	fig.Notes = append(fig.Notes, lanesNote)
-	return fig.finished(), nil
-}
-
-// channel is what one sensor says, with a trace for each segment.
-type channel struct {
-	node, source, scope string
-	style               int
-	name                string
-	parts               []analyze.PowerTrace
-}
-
-// channelsOf sorts the traces by channel: a counter rather than averages, and
-// these rather than instants, where a sensor has several for one scope.
-func channelsOf(s analyze.PowerSession, opt PowerOptions) ([]*channel, error) {
-	var list []*channel
-	for _, t := range s.Traces {
-		if opt.Node != "" && t.Node != opt.Node || opt.Source != "" && t.Source != opt.Source || opt.Scope != "" && t.Scope != opt.Scope {
-			continue
-		}
-		i := slices.IndexFunc(list, func(c *channel) bool { return c.node == t.Node && c.source == t.Source && c.scope == t.Scope })
-		if i < 0 {
-			i = len(list)
-			list = append(list, &channel{node: t.Node, source: t.Source, scope: t.Scope})
-		}
-		list[i].add(t)
-	}
-	if len(list) == 0 && len(s.Traces) > 0 {
-		return nil, fmt.Errorf("no sensor of session %s is left: it has %s", shortID(s.SessionID), sensorsOf(s.Traces))
-	}
-	if !slices.ContainsFunc(list, func(c *channel) bool { return c.drawn() }) {
-		return nil, fmt.Errorf("session %s has no readings of power: collect with --power auto on a machine where `tokwatt power --once` finds some",
-			shortID(s.SessionID))
-	}
-	slices.SortStableFunc(list, func(a, b *channel) int {
-		return cmp.Or(cmp.Compare(scopeRank(a.scope), scopeRank(b.scope)), cmp.Compare(a.scope, b.scope), cmp.Compare(a.source, b.source), cmp.Compare(a.node, b.node))
-	})
-	return list, nil
-}
-
-func (c *channel) add(t analyze.PowerTrace) {
-	i := slices.IndexFunc(c.parts, func(o analyze.PowerTrace) bool { return o.Segment == t.Segment })
-	switch {
-	case i < 0:
-		c.parts = append(c.parts, t)
-	case len(c.parts[i].Stretches) == 0 || len(t.Stretches) > 0 && rank(t) < rank(c.parts[i]):
-		c.parts[i] = t
-	}
-}
-
-// rank is lower for what bounds the energy better.
-func rank(t analyze.PowerTrace) int {
-	switch {
-	case t.Counter:
-		return 0
-	case t.Instant:
-		return 2
-	}
-	return 1
-}
-
-func (c *channel) drawn() bool {
-	return slices.ContainsFunc(c.parts, func(t analyze.PowerTrace) bool { return len(t.Stretches) > 0 })
-}
-
-// scopeRank puts what contains more first.
-func scopeRank(scope string) int {
-	order := []string{"wall", "system", "package", "soc", "gpu", "cpu", "dram", "ane"}
-	if i := slices.Index(order, scope); i >= 0 {
-		return i
-	}
-	return len(order)
-}
-
-func sensorsOf(traces []analyze.PowerTrace) string {
-	var list []string
-	for _, t := range traces {
-		if s := fmt.Sprintf("node=%s source=%s scope=%s", t.Node, t.Source, t.Scope); !slices.Contains(list, s) {
-			list = append(list, s)
+		if p.Cuts != nil {
+			p.X.Label = strings.Replace(p.X.Label, "since the session began", "of the session, without the pause", 1)
 		}
 	}
-	slices.Sort(list)
-	return strings.Join(list, ", ")
-}
-
-// styled gives the channels colours and names by scope, and by source where
-// there are several. shared says what the names leave out.
-func styled(channels []*channel) (names []string, shared string) {
-	var sources []string
-	for _, c := range channels {
-		if !slices.Contains(sources, c.source) {
-			sources = append(sources, c.source)
-		}
-	}
-	if len(sources) == 1 {
-		shared = "Read by " + sources[0] + "."
-	}
-	for _, c := range channels {
-		c.name = cmp.Or(c.scope, "no scope stated")
-		if len(sources) > 1 {
-			c.name += " · " + c.source
-		}
-		if !c.drawn() {
-			continue
-		}
-		if c.style = slices.Index(names, c.name); c.style < 0 {
-			c.style = len(names)
-			names = append(names, c.name)
-		}
-	}
-	return names, shared
 }
 
 // usedTimes is when there was something to show in each segment.

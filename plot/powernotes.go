@@ -98,6 +98,21 @@ func gapsNote(panels []Panel) string {
 	return fmt.Sprintf("Lines are interrupted where there was no usable reading: %d times, for %s at most.", n, lasting(longest))
 }
 
+// cutsNote says what the axis leaves out, where it does.
+func cutsNote(panels []Panel, c clock) string {
+	if len(panels[0].Cuts) == 0 {
+		return ""
+	}
+	return c.note()
+}
+
+func phasesNote(phased bool) string {
+	if phased {
+		return ""
+	}
+	return "The batches are too short here for their phases to be seen: choose one with --where batch_id=N."
+}
+
 // axesNote says that the nodes' axes differ.
 func axesNote(panels []Panel) string {
 	if slices.ContainsFunc(panels, func(p Panel) bool { return p.Y.Max != panels[0].Y.Max }) {
