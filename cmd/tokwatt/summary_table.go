@@ -112,11 +112,7 @@ func summaryTable(w io.Writer, rows []analyze.Summary, format string, percentile
 		}
 		for _, m := range metrics {
 			stat := s.Stats[m.name]
-			if m.below != "" {
-				row = append(row, figure(stat.Median)+"\n"+figure(s.Stats[m.below].Median))
-			} else {
-				row = append(row, medianCell(m.name, stat, format))
-			}
+			row = append(row, m.cell(s, format))
 			for _, p := range percentiles {
 				if isTime(m.name) {
 					row = append(row, figure(percentile(stat, p)))
@@ -136,16 +132,18 @@ func alignSummary(t table.Writer, columns int) {
 	t.SetColumnConfigs(c)
 }
 
-// medianCell is the median, with mean ± sd below it on a screen and behind it
-// in Markdown. The screen has no room for the spread of the joules.
-func medianCell(metric string, s analyze.Stat, format string) string {
-	if s.Median == nil {
+// cell is the median, with mean ± sd below it on a screen and behind it in
+// Markdown. The screen has no room for the spread of the joules.
+func (m shownMetric) cell(of analyze.Summary, format string) string {
+	s := of.Stats[m.name]
+	switch {
+	case m.below != "":
+		return figure(s.Median) + "\n" + figure(of.Stats[m.below].Median)
+	case s.Median == nil:
 		return "–"
-	}
-	if s.SD == nil || metric == joulesPerToken && format != "markdown" {
+	case s.SD == nil || m.name == joulesPerToken && format != "markdown":
 		return figure(s.Median)
-	}
-	if format == "markdown" {
+	case format == "markdown":
 		return fmt.Sprintf("%s (%s ± %s)", figure(s.Median), figure(s.Mean), deviation(*s.SD))
 	}
 	return fmt.Sprintf("%s\n%s±%s", figure(s.Median), figure(s.Mean), deviation(*s.SD))
