@@ -21,7 +21,7 @@ const (
 	meterShown = 2 * time.Second
 	// meterKept bounds the readings that are kept: half an hour of ten channels.
 	meterKept = 1 << 15
-	// meterHeld is how old a reading may be that stands for now.
+	// meterHeld is how long a reading may stand for what came after it.
 	meterHeld = 3 * time.Second
 )
 
@@ -102,9 +102,6 @@ func (m *serveMeter) read(ctx context.Context) {
 			}
 			m.samples = append(m.samples, s)
 		}
-		if !m.sources[i].OnDemand() {
-			m.hold(m.sources[i].Name())
-		}
 	}
 	if len(m.samples) > meterKept {
 		m.samples = slices.Clone(m.samples[len(m.samples)-meterKept/2:])
@@ -112,23 +109,6 @@ func (m *serveMeter) read(ctx context.Context) {
 	m.began = began
 	close(m.round)
 	m.round = make(chan struct{})
-}
-
-// hold lets the newest power of a source that can't be asked stand for now, as
-// exo does at the edges of a request.
-func (m *serveMeter) hold(source string) {
-	now := time.Now()
-	seen := map[power.Scope]bool{}
-	for _, s := range slices.Backward(slices.Clone(m.samples)) {
-		if s.Source != source || s.Metric != power.MetricPower || seen[s.Scope] || !s.Start.IsZero() {
-			continue
-		}
-		seen[s.Scope] = true
-		if now.Sub(s.End) < meterHeld && now.After(s.End) {
-			s.End = now
-			m.samples = append(m.samples, s)
-		}
-	}
 }
 
 // Mark asks for a reading as of now.
@@ -173,7 +153,7 @@ func (m *serveMeter) await(t time.Time) {
 
 func (m *serveMeter) window(from, to time.Time) *power.Window {
 	m.mu.Lock()
-	samples := slices.Clone(m.samples)
+	samples := held(m.samples, to)
 	m.mu.Unlock()
 	var all []power.Window
 	for _, s := range power.SeriesOf(m.channels, samples, m.origin) {
@@ -182,6 +162,34 @@ func (m *serveMeter) window(from, to time.Time) *power.Window {
 		}
 	}
 	return power.Widest(all)
+}
+
+// held are the samples, and where the power of a sensor was last read before a
+// moment, that reading once more as of then: sensors that can't be asked are
+// late, and exo, too, lets the last reading stand at the edges of a request.
+func held(samples []power.Sample, to time.Time) []power.Sample {
+	type channel struct {
+		node, source string
+		scope        power.Scope
+	}
+	out := slices.Clone(samples)
+	seen := map[channel]bool{}
+	for _, s := range slices.Backward(samples) {
+		c := channel{s.Node, s.Source, s.Scope}
+		if s.Metric != power.MetricPower || seen[c] {
+			continue
+		}
+		seen[c] = true
+		if !s.End.Before(to) || to.Sub(s.End) > meterHeld {
+			continue
+		}
+		if !s.Start.IsZero() {
+			s.Start = s.End
+		}
+		s.End = to
+		out = append(out, s)
+	}
+	return out
 }
 
 // System is what was read last.

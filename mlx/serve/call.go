@@ -17,6 +17,7 @@ type call struct {
 	arrived  time.Time
 	task     string // its id in the state
 	number   int64  // its id at the worker, from the moment it begins
+	queued   time.Time
 
 	mu       sync.Mutex
 	begun    time.Time // zero: it waits

@@ -8,17 +8,21 @@ import (
 	"time"
 )
 
-// gatherFor is how long a call waits for others alike after the last one that
-// came. Clients that send several at once send them within a few milliseconds,
-// and one that came too late would wait for the whole batch. It is part of
+// How long a call waits for others alike after the last one that came. Clients
+// that send several at once send them within milliseconds, and one that came
+// too late would wait for the whole batch. A call that comes alone is not kept
+// long; where a second one follows, more of them are likely. The wait is part of
 // every time to first token, and of no figure of the engine's.
-const gatherFor = 5 * time.Millisecond
+const (
+	gatherAlone  = 5 * time.Millisecond
+	gatherOthers = 20 * time.Millisecond
+	gatherMost   = 100 * time.Millisecond // in all, however many come
+)
 
 // queue has the calls that wait, in the order of their arrival.
 type queue struct {
 	mu     sync.Mutex
 	calls  []*call
-	newest time.Time     // when the last one came
 	took   time.Duration // by the batch before
 	closed bool
 	more   chan struct{} // holds one element if something has changed
@@ -38,8 +42,8 @@ func (q *queue) add(c *call) error {
 		f.wait = max(q.took, time.Second)
 		return f
 	}
+	c.queued = time.Now()
 	q.calls = append(q.calls, c)
-	q.newest = time.Now()
 	q.wake()
 	return nil
 }
@@ -108,11 +112,24 @@ func (q *queue) batch(now time.Time) ([]*call, time.Duration) {
 			rest = append(rest, c)
 		}
 	}
-	if wait := q.newest.Add(gatherFor).Sub(now); wait > 0 && len(batch) < MaxBatch {
+	if wait := gathered(batch).Sub(now); wait > 0 && len(batch) < MaxBatch {
 		return nil, wait
 	}
 	q.calls = rest
 	return batch, 0
+}
+
+// gathered is when calls that are alike have waited long enough for more.
+func gathered(batch []*call) time.Time {
+	patience := gatherAlone
+	if len(batch) > 1 {
+		patience = gatherOthers
+	}
+	enough, most := batch[len(batch)-1].queued.Add(patience), batch[0].queued.Add(gatherMost)
+	if most.Before(enough) {
+		return most
+	}
+	return enough
 }
 
 // done says how long a batch took.

@@ -69,7 +69,7 @@ func (s *Server) Model() string { return s.card.id() }
 
 // lastWords is how long the handlers have to tell their clients that the
 // server ends.
-const lastWords = 500 * time.Millisecond
+const lastWords = 300 * time.Millisecond
 
 // Serve answers on a listener until ctx, or the server, ends. Requests that
 // still run are told. It takes under a second; nil is a clean end.
