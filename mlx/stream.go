@@ -27,6 +27,9 @@ func NewStream() *Stream {
 	return &Stream{b: host.NewBackend(min(runtime.GOMAXPROCS(0), maxThreads))}
 }
 
+// ErrBuild is Open's error in a program that was built without MLX.
+var ErrBuild = lazy.ErrBuild
+
 // Open makes a stream on MLX: its library named, or if that is empty the one
 // that TOKWATT_MLX_LIB names, or the first that is found where libraries are.
 // The error says what was tried, or what is wrong with the library.
@@ -113,6 +116,13 @@ func (s *Stream) Clear() { s.b.Clear() }
 
 // Kept is the freed memory that the stream holds on to, in bytes.
 func (s *Stream) Kept() int64 { return s.b.Kept() }
+
+// Live is the number of arrays, tokens and caches' parts that were made and not
+// freed. A step of generation leaves it as it was.
+func (s *Stream) Live() int { return s.b.Live() }
+
+// Active is the memory that arrays take, in bytes; nil where it is not counted.
+func (s *Stream) Active() *int64 { return s.b.Active() }
 
 // Peak is the most memory that arrays took since ResetPeak, in bytes; nil where
 // it is not counted.

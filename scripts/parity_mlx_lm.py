@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Write mlx_lm's logits of a model folder for given token ids.
 
-    parity_mlx_lm.py FOLDER IDS PREFILL OUT
+    parity_mlx_lm.py FOLDER IDS PREFILL OUT [FOLDER IDS PREFILL OUT ...]
 
 IDS are token ids with commas between. The first PREFILL of them go through the
 model at once, each of the rest alone, against the cache, whatever the model
@@ -26,10 +26,8 @@ from mlx_lm.models.cache import make_prompt_cache
 from mlx_lm.utils import load_model
 
 
-def main():
-    folder, ids, prefill, out = sys.argv[1:5]
+def write_logits(folder, ids, prefill, out):
     ids, prefill = [int(i) for i in ids.split(",")], int(prefill)
-    mx.set_default_device(mx.cpu)  # f32 on a GPU may be computed in less
     model, _ = load_model(Path(folder))
     cache = make_prompt_cache(model)
     steps = [ids[:prefill]] + [[i] for i in ids[prefill:]]
@@ -37,6 +35,12 @@ def main():
         for step in steps:
             logits = model(mx.array([step]), cache=cache)[0].astype(mx.float32)
             f.write(np.array(logits).astype("<f4").tobytes())
+
+
+def main():
+    mx.set_default_device(mx.cpu)  # f32 on a GPU may be computed in less
+    for at in range(1, len(sys.argv), 4):
+        write_logits(*sys.argv[at : at + 4])
 
 
 if __name__ == "__main__":

@@ -2,9 +2,12 @@ package engine
 
 import (
 	"bytes"
+	"errors"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"tokwatt/mlx"
@@ -49,12 +52,46 @@ func (h *heard) write(frames []byte) {
 	}
 }
 
+// opened is MLX, once for all tests.
+var opened = sync.OnceValues(func() (*mlx.Stream, error) { return mlx.Open("") })
+
+// withMLX is MLX for a test. It is skipped where there is none, but on CI it
+// fails then.
+func withMLX(t testing.TB) *mlx.Stream {
+	t.Helper()
+	if os.Getenv("TOKWATT_MLX_LIB") == "" {
+		why := "TOKWATT_MLX_LIB is not set: give it what make mlx-lib prints"
+		if os.Getenv("CI") == "true" {
+			t.Fatal(why)
+		}
+		t.Skip(why)
+	}
+	s, err := opened()
+	if errors.Is(err, mlx.ErrBuild) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// backends runs f with each backend. If f ends its goroutine, so do all later
+// tests of MLX: its thread is gone.
+func backends(t *testing.T, f func(t *testing.T, s *mlx.Stream)) {
+	t.Run("host", func(t *testing.T) { f(t, mlx.NewStream()) })
+	t.Run("mlx", func(t *testing.T) {
+		s := withMLX(t)
+		s.Do(func() { f(t, s) })
+	})
+}
+
 // tiny is a small model in which the given tokens end an answer.
-func tiny(t testing.TB, eos ...int32) *model.Model {
+func tiny(t testing.TB, s *mlx.Stream, eos ...int32) *model.Model {
 	shape := model.Shapes()[0]
 	shape.Config.Hidden, shape.Config.Layers, shape.Config.Intermediate, shape.Config.HeadDim = 64, 2, 96, 16
 	shape.Config.EOS = eos
-	m, err := model.Synthetic(mlx.NewStream(), shape, 1)
+	m, err := model.Synthetic(s, shape, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,138 +129,187 @@ func greedy(m *model.Model, ids []int32, n int) []int32 {
 }
 
 func TestTokensAreThoseOfTheModel(t *testing.T) {
-	m := tiny(t)
-	h := listen(t)
-	over := 0
-	g := newGenerator(m, h.write, func(*job) { over++ })
-	// The long prompt takes two chunks, and in the batch of three four.
-	for i, n := range []int{1, 40, 600} {
-		g.run([]*job{newJob(int64(i), prompt(uint64(n), n), 5, false)})
-		if want := greedy(m, prompt(uint64(n), n), 5); !slices.Equal(h.tokens[int64(i)], want) {
-			t.Errorf("prompt of %d: %v, want %v", n, h.tokens[int64(i)], want)
+	backends(t, func(t *testing.T, s *mlx.Stream) {
+		m := tiny(t, s)
+		h := listen(t)
+		over := 0
+		g := newGenerator(m, h.write, func(*job) { over++ })
+		g.chunk = 300 // the long prompt takes two, and in the batch of three six
+		for i, n := range []int{1, 40, 600} {
+			g.run([]*job{newJob(int64(i), prompt(uint64(n), n), 5, false)})
+			if want := greedy(m, prompt(uint64(n), n), 5); !slices.Equal(h.tokens[int64(i)], want) {
+				t.Errorf("prompt of %d: %v, want %v", n, h.tokens[int64(i)], want)
+			}
 		}
-	}
-	batch := []*job{newJob(10, prompt(600, 600), 5, false), newJob(11, prompt(4, 600), 5, false), newJob(12, prompt(5, 600), 5, false)}
-	g.run(batch)
-	if !slices.Equal(h.tokens[10], h.tokens[2]) {
-		t.Errorf("in a batch: %v, alone %v", h.tokens[10], h.tokens[2])
-	}
-	if want := greedy(m, batch[2].prompt, 5); !slices.Equal(h.tokens[12], want) {
-		t.Errorf("third of the batch: %v, want %v", h.tokens[12], want)
-	}
-	if over != 6 {
-		t.Errorf("%d jobs are over, want 6", over)
-	}
-	s := h.done[10]
-	if s.PromptTokens != 600 || s.GenerationTokens != 5 || s.FinishReason != FinishLength || s.BatchStreams != 3 {
-		t.Errorf("statistics %+v", s)
-	}
-	if s.PromptTPS == nil || s.GenerationTPS == nil || s.PeakMemoryBytes == nil || *s.PeakMemoryBytes < 1<<20 {
-		t.Errorf("statistics lack something: %+v", s)
-	}
+		batch := []*job{newJob(10, prompt(600, 600), 5, false), newJob(11, prompt(4, 600), 5, false), newJob(12, prompt(5, 600), 5, false)}
+		g.run(batch)
+		if !slices.Equal(h.tokens[10], h.tokens[2]) {
+			t.Errorf("in a batch: %v, alone %v", h.tokens[10], h.tokens[2])
+		}
+		if want := greedy(m, batch[2].prompt, 5); !slices.Equal(h.tokens[12], want) {
+			t.Errorf("third of the batch: %v, want %v", h.tokens[12], want)
+		}
+		if over != 6 {
+			t.Errorf("%d jobs are over, want 6", over)
+		}
+		stats := h.done[10]
+		if stats.PromptTokens != 600 || stats.GenerationTokens != 5 || stats.FinishReason != FinishLength || stats.BatchStreams != 3 {
+			t.Errorf("statistics %+v", stats)
+		}
+		if stats.PromptTPS == nil || stats.GenerationTPS == nil || stats.PeakMemoryBytes == nil || *stats.PeakMemoryBytes < 1<<16 {
+			t.Errorf("statistics lack something: %+v", stats)
+		}
+	})
 }
 
 // TestBanHolds makes tokens that the model loves its end of sequence.
 func TestBanHolds(t *testing.T) {
-	ids := prompt(7, 30)
-	free := greedy(tiny(t), ids, 40)
-	eos := []int32{free[5], free[20], free[39]}
-	m := tiny(t, eos...)
-	stop := slices.IndexFunc(free, func(id int32) bool { return slices.Contains(eos, id) })
+	backends(t, func(t *testing.T, s *mlx.Stream) {
+		ids := prompt(7, 30)
+		free := greedy(tiny(t, s), ids, 40)
+		eos := []int32{free[5], free[20], free[39]}
+		m := tiny(t, s, eos...)
+		stop := slices.IndexFunc(free, func(id int32) bool { return slices.Contains(eos, id) })
 
-	h := listen(t)
-	g := newGenerator(m, h.write, func(*job) {})
-	g.run([]*job{newJob(1, ids, 40, false)})
-	if !slices.Equal(h.tokens[1], free[:stop]) || h.done[1].FinishReason != FinishStop || h.done[1].GenerationTokens != int64(stop) {
-		t.Errorf("without the ban: %v, %+v; want %v", h.tokens[1], h.done[1], free[:stop])
-	}
-	g.run([]*job{newJob(2, ids, 500, true)})
-	if len(h.tokens[2]) != 500 || h.done[2].FinishReason != FinishLength {
-		t.Fatalf("with the ban: %d tokens, %+v", len(h.tokens[2]), h.done[2])
-	}
-	for i, id := range h.tokens[2] {
-		if slices.Contains(eos, id) {
-			t.Fatalf("banned token %d came at %d", id, i)
+		h := listen(t)
+		g := newGenerator(m, h.write, func(*job) {})
+		g.run([]*job{newJob(1, ids, 40, false)})
+		if !slices.Equal(h.tokens[1], free[:stop]) || h.done[1].FinishReason != FinishStop || h.done[1].GenerationTokens != int64(stop) {
+			t.Errorf("without the ban: %v, %+v; want %v", h.tokens[1], h.done[1], free[:stop])
 		}
-	}
+		g.run([]*job{newJob(2, ids, 500, true)})
+		if len(h.tokens[2]) != 500 || h.done[2].FinishReason != FinishLength {
+			t.Fatalf("with the ban: %d tokens, %+v", len(h.tokens[2]), h.done[2])
+		}
+		for i, id := range h.tokens[2] {
+			if slices.Contains(eos, id) {
+				t.Fatalf("banned token %d came at %d", id, i)
+			}
+		}
+	})
 }
 
 // TestStreamsEndApart: a stream that stops or is cancelled leaves the others as
 // they would be alone.
 func TestStreamsEndApart(t *testing.T) {
-	a, b, c := prompt(1, 20), prompt(2, 20), prompt(3, 20)
-	plain := tiny(t)
-	free := greedy(plain, a, 30)
-	m := tiny(t, free[4])
-	stop := slices.Index(free, free[4])
-	wantB := greedy(plain, b, 30)
-	if i := slices.Index(wantB, free[4]); i >= 0 {
-		wantB = wantB[:i]
-	}
-	h := listen(t)
-	jobs := []*job{newJob(1, a, 30, false), newJob(2, b, 30, false), newJob(3, c, 30, false)}
-	h.onLine = func(f Frame) {
-		if f.Stream == 3 && len(h.tokens[3]) == 2 {
-			jobs[2].cancelled.Store(true)
+	backends(t, func(t *testing.T, s *mlx.Stream) {
+		a, b, c := prompt(1, 20), prompt(2, 20), prompt(3, 20)
+		plain := tiny(t, s)
+		free := greedy(plain, a, 30)
+		m := tiny(t, s, free[4])
+		stop := slices.Index(free, free[4])
+		wantB := greedy(plain, b, 30)
+		if i := slices.Index(wantB, free[4]); i >= 0 {
+			wantB = wantB[:i]
 		}
-	}
-	over := map[int64]int{}
-	newGenerator(m, h.write, func(j *job) { over[j.ID]++ }).run(jobs)
-	if !slices.Equal(h.tokens[1], free[:stop]) || h.done[1].FinishReason != FinishStop {
-		t.Errorf("the stream that stops: %v, want %v", h.tokens[1], free[:stop])
-	}
-	if !slices.Equal(h.tokens[2], wantB) {
-		t.Errorf("the stream that goes on: %v, want %v", h.tokens[2], wantB)
-	}
-	if len(h.tokens[3]) != 2 || h.done[3] != nil {
-		t.Errorf("the cancelled stream: %v, %+v", h.tokens[3], h.done[3])
-	}
-	if over[1] != 1 || over[2] != 1 || over[3] != 1 {
-		t.Errorf("over: %v", over)
-	}
+		h := listen(t)
+		jobs := []*job{newJob(1, a, 30, false), newJob(2, b, 30, false), newJob(3, c, 30, false)}
+		h.onLine = func(f Frame) {
+			if f.Stream == 3 && len(h.tokens[3]) == 2 {
+				jobs[2].cancelled.Store(true)
+			}
+		}
+		over := map[int64]int{}
+		newGenerator(m, h.write, func(j *job) { over[j.ID]++ }).run(jobs)
+		if !slices.Equal(h.tokens[1], free[:stop]) || h.done[1].FinishReason != FinishStop {
+			t.Errorf("the stream that stops: %v, want %v", h.tokens[1], free[:stop])
+		}
+		if !slices.Equal(h.tokens[2], wantB) {
+			t.Errorf("the stream that goes on: %v, want %v", h.tokens[2], wantB)
+		}
+		if len(h.tokens[3]) != 2 || h.done[3] != nil {
+			t.Errorf("the cancelled stream: %v, %+v", h.tokens[3], h.done[3])
+		}
+		if over[1] != 1 || over[2] != 1 || over[3] != 1 {
+			t.Errorf("over: %v", over)
+		}
+	})
 }
 
 func TestCancelDuringPrefill(t *testing.T) {
-	h := listen(t)
-	j := newJob(1, prompt(1, 3000), 5, false)
-	h.onLine = func(f Frame) {
-		if f.Prefilled > 0 {
-			j.cancelled.Store(true)
+	backends(t, func(t *testing.T, s *mlx.Stream) {
+		h := listen(t)
+		j := newJob(1, prompt(1, 3000), 5, false)
+		h.onLine = func(f Frame) {
+			if f.Prefilled > 0 {
+				j.cancelled.Store(true)
+			}
 		}
-	}
-	newGenerator(tiny(t), h.write, func(*job) {}).run([]*job{j})
-	if h.writes != 1 || len(h.tokens[1]) != 0 {
-		t.Errorf("%d writes and %d tokens after a cancel in the first chunk", h.writes, len(h.tokens[1]))
-	}
+		newGenerator(tiny(t, s), h.write, func(*job) {}).run([]*job{j})
+		if h.writes != 1 || len(h.tokens[1]) != 0 {
+			t.Errorf("%d writes and %d tokens after a cancel in the first chunk", h.writes, len(h.tokens[1]))
+		}
+	})
 }
 
 // TestOneWriteAStep: a step's tokens are known together, and leave together.
 func TestOneWriteAStep(t *testing.T) {
-	h := listen(t)
-	newGenerator(tiny(t), h.write, func(*job) {}).run([]*job{newJob(1, prompt(1, 9), 20, true), newJob(2, prompt(2, 9), 20, true)})
-	if h.writes != 20 {
-		t.Errorf("%d writes for 20 steps of two streams", h.writes)
-	}
+	backends(t, func(t *testing.T, s *mlx.Stream) {
+		h := listen(t)
+		newGenerator(tiny(t, s), h.write, func(*job) {}).run([]*job{newJob(1, prompt(1, 9), 20, true), newJob(2, prompt(2, 9), 20, true)})
+		if h.writes != 20 {
+			t.Errorf("%d writes for 20 steps of two streams", h.writes)
+		}
+	})
 }
 
 func TestGenerateRefusals(t *testing.T) {
-	m := tiny(t)
-	m.Config.MaxPositions = 100
-	h := listen(t)
-	over := 0
-	g := newGenerator(m, h.write, func(*job) { over++ })
-	g.run([]*job{newJob(1, prompt(1, 90), 11, false)})
-	if !strings.Contains(h.errors[1], "at most 100") {
-		t.Errorf("too long: %q", h.errors[1])
-	}
-	m.Config.MaxPositions = 0
-	g.run([]*job{newJob(2, prompt(1, 90), 1<<40, false)})
-	if !strings.Contains(h.errors[2], "GiB") {
-		t.Errorf("too much memory: %q", h.errors[2])
-	}
-	if over != 2 {
-		t.Errorf("%d jobs are over, want 2", over)
-	}
+	backends(t, func(t *testing.T, s *mlx.Stream) {
+		m := tiny(t, s)
+		m.Config.MaxPositions = 100
+		h := listen(t)
+		over := 0
+		g := newGenerator(m, h.write, func(*job) { over++ })
+		g.run([]*job{newJob(1, prompt(1, 90), 11, false)})
+		if !strings.Contains(h.errors[1], "at most 100") {
+			t.Errorf("too long: %q", h.errors[1])
+		}
+		m.Config.MaxPositions = 0
+		g.run([]*job{newJob(2, prompt(1, 90), 1<<40, false)})
+		if !strings.Contains(h.errors[2], "GiB") {
+			t.Errorf("too much memory: %q", h.errors[2])
+		}
+		if over != 2 {
+			t.Errorf("%d jobs are over, want 2", over)
+		}
+	})
+}
+
+// TestNothingIsLeft holds that a step leaves the number of arrays as it was, and
+// over 500 steps the memory that they take.
+func TestNothingIsLeft(t *testing.T) {
+	backends(t, func(t *testing.T, s *mlx.Stream) {
+		m := tiny(t, s)
+		h := listen(t)
+		g := newGenerator(m, h.write, func(*job) {})
+		before := s.Live()
+		var live []int
+		var active []int64
+		h.onLine = func(f Frame) {
+			if f.Token != nil && f.Stream == 1 {
+				live = append(live, s.Live())
+				if a := s.Active(); a != nil {
+					active = append(active, *a)
+				}
+			}
+		}
+		g.run([]*job{newJob(1, prompt(1, 50), 520, true), newJob(2, prompt(2, 50), 520, true)})
+		for i := 2; i < len(live)-2; i++ { // at the ends fewer steps are under way
+			if live[i] != live[2] {
+				t.Errorf("%d arrays at token %d, %d at token 2", live[i], i, live[2])
+				break
+			}
+		}
+		if len(active) > 0 {
+			early, late := slices.Max(active[10:60]), slices.Max(active[460:510])
+			if late > early+64<<10 { // attention's scores grow with the context
+				t.Errorf("%d bytes at 500 tokens, %d at 50", late, early)
+			}
+		}
+		if left := s.Live(); left != before || len(live) != 520 {
+			t.Errorf("%d arrays after %d tokens, %d before", left, len(live), before)
+		}
+	})
 }
 
 func TestAlike(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"tokwatt/mlx"
@@ -86,19 +87,81 @@ func differ(a, b [][]float32) float64 {
 	return diff / top
 }
 
-// TestAgainstDefinition compares a whole pass to the definition of llama,
-// written in float64 from the weights.
-func TestAgainstDefinition(t *testing.T) {
-	for _, traditional := range []bool{false, true} {
-		c := small()
-		c.Rope.Traditional = traditional
-		m := build(t, c, 3)
-		ids := tokens(3, 40)
-		want := naiveLogits(c, 3, ids)
-		if d := differ(logits(m, ids, len(ids)), want); d > 1e-5 {
-			t.Errorf("traditional %v: logits differ by %g", traditional, d)
+// opened is MLX, once for all tests.
+var opened = sync.OnceValues(func() (*mlx.Stream, error) { return mlx.Open("") })
+
+// backends runs f with each backend. MLX is skipped where it is not at hand, but
+// on CI its absence is a failure. f must not end its goroutine: MLX's thread
+// would go with it.
+func backends(t *testing.T, f func(t *testing.T, s *mlx.Stream)) {
+	t.Run("host", func(t *testing.T) { f(t, mlx.NewStream()) })
+	t.Run("mlx", func(t *testing.T) {
+		if os.Getenv("TOKWATT_MLX_LIB") == "" {
+			why := "TOKWATT_MLX_LIB is not set: give it what make mlx-lib prints"
+			if os.Getenv("CI") == "true" {
+				t.Fatal(why)
+			}
+			t.Skip(why)
 		}
+		s, err := opened()
+		if errors.Is(err, mlx.ErrBuild) {
+			t.Skip(err)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Do(func() { f(t, s) })
+	})
+}
+
+// variants are small models of each architecture, and what else changes a pass.
+func variants() map[string]Config {
+	out := map[string]Config{"llama, with biases": small()}
+	vary := func(name string, set func(c *Config)) {
+		c := small()
+		set(&c)
+		out[name] = c
 	}
+	packed := func(c *Config) {
+		c.Hidden, c.Intermediate, c.HeadDim = 64, 96, 32
+		c.Quant = Quantization{Group: 32, Bits: 4}
+	}
+	vary("llama, traditional rope, tied", func(c *Config) { c.Rope.Traditional, c.Tied = true, true })
+	vary("llama, 4 bits, some 8, some none", func(c *Config) {
+		packed(c)
+		c.Except = map[string]Quantization{"model.embed_tokens": {Group: 64, Bits: 8}, "model.layers.1.mlp.up_proj": {}}
+		c.Tied = true
+	})
+	vary("qwen2", func(c *Config) { c.ModelType, c.AttentionBias, c.MLPBias, c.HeadDim = "qwen2", false, false, 8 })
+	vary("qwen3", func(c *Config) { c.ModelType, c.AttentionBias, c.MLPBias = "qwen3", false, false })
+	vary("qwen3, 4 bits", func(c *Config) {
+		packed(c)
+		c.ModelType, c.AttentionBias, c.MLPBias = "qwen3", false, false
+	})
+	return out
+}
+
+// TestAgainstDefinition compares a whole pass to the definition of the
+// architectures, written in float64 from the weights.
+func TestAgainstDefinition(t *testing.T) {
+	ids, want := tokens(3, 24), map[string][][]float32{}
+	for name, c := range variants() {
+		want[name] = naiveLogits(c, 3, ids)
+	}
+	backends(t, func(t *testing.T, s *mlx.Stream) {
+		for name, c := range variants() {
+			m, err := Synthetic(s, Shape{"test", c}, 3)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			for _, chunks := range [][]int{{24}, {18, 5, 1}} {
+				if d := differ(logits(m, ids, chunks...), want[name]); !(d < 1e-5) {
+					t.Errorf("%s: logits in %v differ by %g", name, chunks, d)
+				}
+			}
+		}
+	})
 }
 
 // TestChunksAndCache holds that it does not matter how a prompt is cut: all at

@@ -1,15 +1,45 @@
 package model
 
-import "math"
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+)
 
-// naiveLogits is llama by its definition: float64, one token after the other,
+// naiveWeights are the weights of a synthetic model by their parts, unpacked
+// where they are quantized, and biases.
+func naiveWeights(c Config, seed uint64) map[string][]float32 {
+	w := map[string][]float32{}
+	for _, p := range c.parts() {
+		specs := c.tensors(p)
+		if !specs[0].Words {
+			w[specs[0].Name] = specs[0].floats(c, seed)
+		} else {
+			q, raw := c.quantization(p), specs[0].random(c, seed)
+			scales, biases := specs[1].floats(c, seed), specs[2].floats(c, seed)
+			var out []float32
+			for word := range slices.Chunk(raw, 4) {
+				bits := binary.LittleEndian.Uint32(word)
+				for range 32 / q.Bits {
+					g := len(out) / q.Group
+					out = append(out, scales[g]*float32(bits&(1<<q.Bits-1))+biases[g])
+					bits >>= q.Bits
+				}
+			}
+			w[specs[0].Name] = out
+		}
+		if last := specs[len(specs)-1]; p.bias {
+			w[last.Name] = last.floats(c, seed)
+		}
+	}
+	return w
+}
+
+// naiveLogits is a model by its definition: float64, one token after the other,
 // no cache, nothing shared with the code under test but the weights and the
 // table of rotary frequencies.
 func naiveLogits(c Config, seed uint64, ids []int32) [][]float32 {
-	w := map[string][]float32{}
-	for _, t := range c.Tensors() {
-		w[t.Name] = t.floats(c, seed)
-	}
+	w := naiveWeights(c, seed)
 	linear := func(name string, x []float64) []float64 {
 		weight, bias := w[name+".weight"], w[name+".bias"]
 		y := make([]float64, len(weight)/len(x))
@@ -38,6 +68,17 @@ func naiveLogits(c Config, seed uint64, ids []int32) [][]float32 {
 			x[i] += v
 		}
 	}
+	// headNorm norms each head, if the model has such a norm.
+	headNorm := func(name string, x []float64) []float64 {
+		if w[name+".weight"] == nil {
+			return x
+		}
+		var y []float64
+		for head := range slices.Chunk(x, c.HeadDim) {
+			y = append(y, norm(name, head)...)
+		}
+		return y
+	}
 	freqs := c.Rope.frequencies(c.HeadDim)
 	rope := func(x []float64, position int) []float64 {
 		for h := 0; h < len(x); h += c.HeadDim {
@@ -63,8 +104,8 @@ func naiveLogits(c Config, seed uint64, ids []int32) [][]float32 {
 		var keys, values [][]float64
 		for p, x := range states {
 			n := norm(prefix+"input_layernorm", x)
-			q := rope(linear(prefix+"self_attn.q_proj", n), p)
-			keys = append(keys, rope(linear(prefix+"self_attn.k_proj", n), p))
+			q := rope(headNorm(prefix+"self_attn.q_norm", linear(prefix+"self_attn.q_proj", n)), p)
+			keys = append(keys, rope(headNorm(prefix+"self_attn.k_norm", linear(prefix+"self_attn.k_proj", n)), p))
 			values = append(values, linear(prefix+"self_attn.v_proj", n))
 			mixed := make([]float64, len(q))
 			for h := range c.Heads {

@@ -1,8 +1,8 @@
 package model
 
 import (
-	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"os/exec"
@@ -18,10 +18,54 @@ import (
 // python names a Python that has mlx and mlx_lm.
 const python = "TOKWATT_MLX_PY"
 
-// TestParityWithMLX compares the logits of a prefill and of 16 steps under
-// teacher forcing to those of mlx_lm on the same folder. Where mlx_lm is not at
-// hand it is skipped, but on CI it fails then.
+// modelFolder names a folder of somebody else's model.
+const modelFolder = "TOKWATT_MLX_MODEL"
+
+// Where the logits of mlx_lm are compared: after a prefill, and after each of
+// 64 steps under teacher forcing.
+const paritySteps = 64
+
+// TestParityWithMLX compares logits to those of mlx_lm on the same folder, with
+// each backend. Where mlx_lm is not at hand it is skipped, but on CI it fails
+// then.
 func TestParityWithMLX(t *testing.T) {
+	py := needsPython(t)
+	all := variants()
+	all["tiny"] = Shapes()[0].Config
+	linear := small()
+	linear.Rope = Rope{Theta: 10000, Scaling: RopeLinear, Factor: 4, Traditional: true}
+	all["llama, linear and traditional rope"] = linear
+	half := all["qwen3, 4 bits"]
+	half.DType = mlx.BF16
+	half.Rope = Rope{Theta: 10000, Scaling: RopeDefault}
+	all["qwen3, 4 bits, bfloat16"] = half
+
+	var dirs []string
+	names := slices.Sorted(maps.Keys(all))
+	for _, name := range names {
+		dir := filepath.Join(t.TempDir(), "model")
+		if err := WriteSynthetic(dir, all[name], 11); err != nil {
+			t.Fatal(err)
+		}
+		dirs = append(dirs, dir)
+	}
+	const prefill = 96
+	for i, want := range mlxLogits(t, py, dirs, prefill) {
+		t.Run(names[i], func(t *testing.T) { parity(t, dirs[i], prefill, want) })
+	}
+}
+
+// TestParityOfFolder is the same with a real model, if one is named.
+func TestParityOfFolder(t *testing.T) {
+	dir := os.Getenv(modelFolder)
+	if dir == "" {
+		t.Skip(modelFolder + " is not set: make parity names a folder")
+	}
+	const prefill = 32
+	parity(t, dir, prefill, mlxLogits(t, needsPython(t), []string{dir}, prefill)[0])
+}
+
+func needsPython(t *testing.T) string {
 	py := os.Getenv(python)
 	if py == "" {
 		why := python + " is not set: give it a Python that has mlx and mlx_lm (pip install 'mlx[cpu]' mlx-lm)"
@@ -30,62 +74,81 @@ func TestParityWithMLX(t *testing.T) {
 		}
 		t.Skip(why)
 	}
-	tiny := Shapes()[0].Config
-	tied, llama3 := tiny, small()
-	tied.Tied = true
-	linear := small()
-	linear.Rope = Rope{Theta: 10000, Scaling: RopeLinear, Factor: 4, Traditional: true}
-	for name, c := range map[string]Config{"tiny": tiny, "tied": tied, "llama3 and biases": llama3, "linear and traditional": linear} {
-		t.Run(name, func(t *testing.T) { parity(t, py, c) })
-	}
+	return py
 }
 
-func parity(t *testing.T, py string, c Config) {
-	const prefill, steps = 96, 16
-	dir := t.TempDir()
-	if err := WriteSynthetic(dir, c, 11); err != nil {
-		t.Fatal(err)
-	}
-	ids := tokens(11, prefill+steps)
-	want := mlxLogits(t, py, dir, ids, prefill, c.Vocab)
-	m, err := LoadFolder(mlx.NewStream(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := logits(m, ids, append([]int{prefill}, slices.Repeat([]int{1}, steps)...)...)
-	if len(want) != len(got) {
-		t.Fatalf("%d rows of logits, want %d", len(want), len(got))
-	}
-	d := differ(want, got)
-	t.Logf("largest difference over largest logit: %.1e", d)
-	if !(d < 1e-4) {
-		t.Errorf("logits differ by %g of the largest", d)
-	}
+// parity compares the logits of a folder to those of mlx_lm. In bfloat16 they
+// agree only if each operation rounds as mlx_lm's does, so what computes in
+// float32 is not compared then.
+func parity(t *testing.T, dir string, prefill int, want [][]float32) {
+	backends(t, func(t *testing.T, s *mlx.Stream) {
+		m, err := LoadFolder(s, dir)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if m.Config.DType != mlx.F32 && !s.Info().KeepsTypes {
+			return
+		}
+		got := logits(m, tokens(11, len(want)), append([]int{prefill}, slices.Repeat([]int{1}, paritySteps)...)...)
+		d, off := differ(want, got), apart(want, got)
+		t.Logf("largest difference %.1e, over the largest logit %.1e", off, d)
+		if !(d < 1e-4 && off < 1e-3) {
+			t.Errorf("logits differ by %g, which is %g of the largest", off, d)
+		}
+		for i := range want {
+			if a, b := best(want[i]), best(got[i]); a != b && want[i][a]-want[i][b] > 2e-3 {
+				t.Errorf("after %d tokens the next is %d, and mlx_lm's %d", i+1, b, a)
+			}
+		}
+	})
 }
 
-// mlxLogits are the logits that mlx_lm computes.
-func mlxLogits(t *testing.T, py, dir string, ids []int32, prefill, vocab int) [][]float32 {
+// apart is the largest difference of two sets of logits.
+func apart(a, b [][]float32) (most float64) {
+	for i := range a {
+		for j, v := range a[i] {
+			most = max(most, math.Abs(float64(v-b[i][j])))
+		}
+	}
+	return most
+}
+
+// best is the likeliest token.
+func best(logits []float32) int {
+	at := 0
+	for i, v := range logits {
+		if v > logits[at] {
+			at = i
+		}
+	}
+	return at
+}
+
+// mlxLogits are the logits that mlx_lm computes for each folder.
+func mlxLogits(t *testing.T, py string, dirs []string, prefill int) (out [][][]float32) {
 	t.Helper()
-	var list []string
-	for _, id := range ids {
+	var list, args, files []string
+	for _, id := range tokens(11, prefill+paritySteps) {
 		list = append(list, strconv.Itoa(int(id)))
 	}
-	out := filepath.Join(t.TempDir(), "logits")
-	cmd := exec.Command(py, "../../scripts/parity_mlx_lm.py", dir, strings.Join(list, ","), fmt.Sprint(prefill), out)
+	for _, dir := range dirs {
+		file := filepath.Join(t.TempDir(), "logits")
+		files = append(files, file)
+		args = append(args, dir, strings.Join(list, ","), fmt.Sprint(prefill), file)
+	}
+	cmd := exec.Command(py, append([]string{"../../scripts/parity_mlx_lm.py"}, args...)...)
 	if said, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("mlx_lm: %v\n%s", err, said)
 	}
-	raw, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var rows [][]float32
-	for row := range slices.Chunk(raw, 4*vocab) {
-		var values []float32
-		for b := range slices.Chunk(row, 4) {
-			values = append(values, math.Float32frombits(binary.LittleEndian.Uint32(b)))
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
 		}
-		rows = append(rows, values)
+		values := make([]float32, len(data)/4)
+		mlx.F32.Decode(values, data)
+		out = append(out, slices.Collect(slices.Chunk(values, len(values)/len(list))))
 	}
-	return rows
+	return out
 }

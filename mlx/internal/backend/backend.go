@@ -114,6 +114,11 @@ type Backend interface {
 	Clear()
 	// Kept is the freed memory that is kept for reuse, in bytes.
 	Kept() int64
+	// Live is the number of arrays of all kinds that were made and not given up.
+	Live() int
+	// Active is the memory that arrays take, in bytes, or nil where it is not
+	// counted.
+	Active() *int64
 	// Peak is the most memory that arrays took since ResetPeak, in bytes, or nil
 	// where it is not counted.
 	Peak() *int64

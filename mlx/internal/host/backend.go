@@ -13,6 +13,7 @@ import (
 type Backend struct {
 	cpu  *CPU
 	free map[int][][]float32 // memory of past arrays, by length
+	live int                 // results that were not given up
 }
 
 var _ backend.Backend = (*Backend)(nil)
@@ -90,6 +91,7 @@ func (b *Backend) Tokens(ids []int32) backend.Tokens { return &tokens{ids: ids} 
 
 // make is an array whose elements are not set.
 func (b *Backend) make(rows, cols int) *array {
+	b.live++
 	n := rows * cols
 	if old := b.free[n]; len(old) > 0 {
 		b.free[n] = old[:len(old)-1]
@@ -231,6 +233,7 @@ func (b *Backend) Settle([]backend.Cache) error { return nil }
 // Free keeps the array's memory for the next of its length, so that a use after
 // this is found at once.
 func (b *Backend) Free(a backend.Array) {
+	b.live--
 	x := a.(*array)
 	b.free[len(x.data)] = append(b.free[len(x.data)], x.data)
 	x.data = nil
@@ -250,6 +253,12 @@ func (b *Backend) Kept() int64 {
 	}
 	return n
 }
+
+// Live counts results.
+func (b *Backend) Live() int { return b.live }
+
+// Active is not counted.
+func (b *Backend) Active() *int64 { return nil }
 
 // Peak is not counted: the process is the measure.
 func (b *Backend) Peak() *int64 { return nil }

@@ -201,6 +201,12 @@ func (b *Backend) Clear() { b.ClearCache() }
 // Kept is 0: MLX bounds what it keeps.
 func (b *Backend) Kept() int64 { return 0 }
 
+// Active is MLX's own count.
+func (b *Backend) Active() *int64 {
+	n := b.ActiveMemory()
+	return &n
+}
+
 // Peak is MLX's own count.
 func (b *Backend) Peak() *int64 {
 	n := b.PeakMemory()

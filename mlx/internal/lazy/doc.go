@@ -13,3 +13,8 @@
 // caches alone, and a step of generation begins before the token of the step
 // before it is read.
 package lazy
+
+import "errors"
+
+// ErrBuild says that the program was built without MLX.
+var ErrBuild = errors.New("this build of tokwatt has no MLX: build it on Linux with cgo, or with -tags mlx")
