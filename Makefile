@@ -36,6 +36,7 @@ test: ## all tests
 
 nocgo: ## all tests of the build without DuckDB
 	CGO_ENABLED=0 $(GO) test -count=1 ./...
+	CGO_ENABLED=0 $(GO) test -count=1 -tags mlx ./mlx ./mlx/internal/... ./mlx/model ./mlx/engine
 
 ioreport-fake: ## the binding to a Mac's sensors against a fake of its libraries in C
 	CGO_ENABLED=0 $(GO) test -count=1 -tags iokitfake ./power/ioreport
@@ -63,8 +64,10 @@ kill: ## a writer of the store killed at random instants, a store damaged everyw
 stats: ## the statistics against numpy and scipy
 	$(PYTHON) scripts/check_stats.py
 
-parity: ## the embedded engine's logits against mlx_lm's
-	TOKWATT_MLX_PY=$(PYTHON) $(GO) test -count=1 -v -run '^TestParity' ./mlx/model
+parity: models ## the embedded engine's logits against mlx_lm's, in plain Go and with MLX
+	TOKWATT_MLX_PY=$(PYTHON) TOKWATT_MLX_LIB="$$(scripts/mlx-lib.sh "$(CACHE)")" TOKWATT_MLX_MODEL="$(CACHE)/models/smollm2" \
+		$(GO) test -count=1 -v -run '^TestParity' ./mlx/model
+	TOKWATT_MLX_LIB="$$(scripts/mlx-lib.sh "$(CACHE)" 0.31.2)" $(GO) test -count=1 ./mlx ./mlx/internal/...
 
 oracle: ## token ids and prompts' lengths against the reference libraries', of all families of models or of FAMILY=qwen3
 	scripts/oracle/run.sh $(PYTHON) $(CACHE) $(FAMILY)
