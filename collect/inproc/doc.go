@@ -1,5 +1,5 @@
-// Package inproc measures tokwatt's own reference engine, package mlx/engine:
-// no server, no network, no download.
+// Package inproc measures tokwatt's own engine, package mlx/engine, computing in
+// plain Go or with MLX: no server, no network, no download.
 //
 //   - [Driver] yields a target for each model named: "synthetic:SHAPE", whose
 //     weights are made in memory, or a model folder (driver.go).

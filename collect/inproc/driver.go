@@ -9,15 +9,25 @@ import (
 	"tokwatt/mlx/engine"
 )
 
-// Driver reaches the reference engine. Its zero value is ready.
-type Driver struct{}
+// Driver reaches tokwatt's own engine. Its zero value computes in plain Go: the
+// reference engine.
+type Driver struct {
+	Backend engine.Backend // who computes
+	Library string         // path of MLX's library; empty: wherever it is found
+	// Encoder reads a model folder's own tokenizer and chat template. Without
+	// it only models of the byte tokenizer can be measured.
+	Encoder func(folder string) (Encode, error)
+}
+
+// Encode makes the tokens of a prompt.
+type Encode func(collect.Prompt) ([]int32, error)
 
 var _ collect.Driver = Driver{}
 
 // Targets yields one target per entry of spec.Models, or the default model. It
 // loads nothing. An entry that can't be had is an error item; so is a wish of
 // the spec that the engine can't meet, which ends the sequence.
-func (Driver) Targets(ctx context.Context, spec collect.Spec) iter.Seq2[collect.Target, error] {
+func (d Driver) Targets(ctx context.Context, spec collect.Spec) iter.Seq2[collect.Target, error] {
 	return func(yield func(collect.Target, error) bool) {
 		if err := meets(spec); err != nil {
 			yield(nil, err)
@@ -28,7 +38,7 @@ func (Driver) Targets(ctx context.Context, spec collect.Spec) iter.Seq2[collect.
 			models = []string{engine.DefaultModel}
 		}
 		for _, name := range models {
-			t, err := newTarget(name)
+			t, err := d.target(name)
 			if err != nil {
 				if !yield(nil, err) {
 					return
@@ -46,9 +56,9 @@ func (Driver) Targets(ctx context.Context, spec collect.Spec) iter.Seq2[collect.
 func meets(spec collect.Spec) error {
 	switch {
 	case spec.Temperature != nil && *spec.Temperature != 0:
-		return errors.New("the reference engine takes the likeliest token always: leave --temperature out, or 0")
+		return errors.New("tokwatt's own engine takes the likeliest token always: leave --temperature out, or 0")
 	case spec.Cache == collect.CachePrefix:
-		return errors.New("the reference engine keeps nothing between requests: leave --use-prefix-cache out")
+		return errors.New("tokwatt's own engine keeps nothing between requests: leave --use-prefix-cache out")
 	}
 	return nil
 }

@@ -147,7 +147,7 @@ func startScript(t *testing.T, p collecttest.Plan) collecttest.Server {
 	}
 	t.Setenv(planVar, string(plan))
 	t.Setenv(logVar, log)
-	tgt, err := newTarget(engine.DefaultModel)
+	tgt, err := Driver{}.target(engine.DefaultModel)
 	if err != nil {
 		t.Fatal(err)
 	}

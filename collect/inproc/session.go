@@ -11,9 +11,10 @@ import (
 
 // reference is the engine with a model loaded.
 type reference struct {
-	load  engine.Load
-	model string // as it is called
-	clock *collect.Clock
+	load   engine.Load
+	model  string // as it is called
+	encode Encode // nil: the engine makes tokens itself
+	clock  *collect.Clock
 
 	mu     sync.Mutex
 	now    *session // the newest
@@ -27,11 +28,19 @@ var (
 
 // Abilities: every request starts cold, and the ban is exact.
 func (e *reference) Abilities() collect.Abilities {
-	return collect.Abilities{ColdMethod: "engine", EOSBan: "engine", InProcess: true, Atom: "a"}
+	a := collect.Abilities{ColdMethod: "engine", EOSBan: "engine", InProcess: true}
+	if e.encode == nil {
+		a.Atom = "a" // a byte is a token
+	}
+	return a
 }
 
-// Count is exact and asks nobody: the tokenizer is made in code.
+// Count is exact and asks nobody.
 func (e *reference) Count(_ context.Context, p collect.Prompt) (collect.Counted, error) {
+	if e.encode != nil {
+		ids, err := e.encode(p)
+		return collect.Counted{PromptTokens: int64(len(ids))}, err
+	}
 	return collect.Counted{PromptTokens: int64(engine.CountPrompt(p.System, p.User))}, nil
 }
 

@@ -40,11 +40,19 @@ func (e *reference) Open(ctx context.Context, call collect.Call) (collect.Stream
 	}
 	st := &stream{ctx: ctx, session: s, model: e.model, whole: !call.Stream, box: newMailbox(), closed: make(chan struct{}),
 		report: collect.Report{Source: collect.ReportEngine, Model: e.model}}
-	st.id = s.add(st)
-	st.request, err = engine.Encode(engine.Request{
-		ID: st.id, Streams: int(max(call.Streams, 1)), System: call.Prompt.System, User: call.Prompt.User,
+	request := engine.Request{
+		Streams: int(max(call.Streams, 1)), System: call.Prompt.System, User: call.Prompt.User,
 		MaxTokens: int(min(call.MaxTokens, math.MaxInt32)), BanEOS: call.BanEOS,
-	})
+	}
+	if e.encode != nil {
+		request.System, request.User = "", ""
+		if request.IDs, err = e.encode(call.Prompt); err != nil {
+			return nil, err
+		}
+	}
+	st.id = s.add(st)
+	request.ID = st.id
+	st.request, err = engine.Encode(request)
 	if err != nil {
 		s.remove(st.id)
 		return nil, err

@@ -2,6 +2,7 @@ package inproc
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
@@ -16,30 +17,37 @@ import (
 type target struct {
 	load   engine.Load
 	info   engine.Info
+	encode Encode     // nil: the engine makes tokens itself
 	engine *reference // once open
+	loaded *engine.Loaded
 	loadS  *float64
 }
 
 // errNoText says that a folder can be loaded but not talked to.
 var errNoText = errors.New("the reference engine reads no tokenizer.json, so it takes text only for synthetic models and folders that tokwatt wrote: measure this folder through a server with --url")
 
-func newTarget(name string) (*target, error) {
-	info, err := engine.Inspect(name)
-	if err == nil && !info.Text {
+func (d Driver) target(name string) (*target, error) {
+	t := &target{load: engine.Load{Model: name, Backend: d.Backend, Library: d.Library}}
+	var err error
+	t.info, err = engine.InspectLoad(t.load)
+	if err == nil && !t.info.Text {
 		err = errNoText
+		if d.Encoder != nil {
+			t.encode, err = d.Encoder(name)
+		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", info.Name, err)
+		return nil, fmt.Errorf("%s: %w", t.info.Name, err)
 	}
-	return &target{load: engine.Load{Model: name}, info: info}, nil
+	return t, nil
 }
 
-// Describe says what the model is; after Open also how long it took to load,
-// the start of the worker included.
+// Describe says what the model is; after Open also who computes, and how long it
+// took to load, the start of the worker included.
 func (t *target) Describe(context.Context) (collect.TargetInfo, error) {
-	return collect.TargetInfo{
+	info := collect.TargetInfo{
 		Engine:        "reference",
-		EngineVersion: version(),
+		EngineVersion: version(runtime.Version()),
 		Driver:        "inproc",
 		ModelID:       t.info.Name,
 		ServedModel:   t.info.Name,
@@ -47,28 +55,56 @@ func (t *target) Describe(context.Context) (collect.TargetInfo, error) {
 		Quantization:  t.info.Quantization,
 		LoadS:         t.loadS,
 		Sampling:      fmt.Sprintf(`{"decoding":"greedy","weights_seed":%d}`, t.load.Seed),
-	}, nil
+	}
+	if t.load.Backend == engine.MLX {
+		info.Engine, info.EngineVersion = "mlx", version("MLX")
+	}
+	if t.loaded == nil {
+		return info, nil
+	}
+	info.ModelBytes = &t.loaded.WeightBytes
+	if t.load.Backend == engine.MLX {
+		info.EngineVersion = version("MLX " + t.loaded.Backend.Version)
+		text, err := json.Marshal(sampling{"greedy", t.load.Seed, t.loaded.Backend, t.loaded.Environment})
+		if err != nil {
+			return info, err
+		}
+		info.Sampling = string(text)
+		if t.loaded.Backend.Device == "gpu" {
+			info.ModelGPUBytes = info.ModelBytes
+		}
+	}
+	return info, nil
 }
 
-// version is that of Go, whose compiler makes the engine as fast as it is, and
-// of tokwatt.
-func version() string {
+// sampling is how MLX computes, besides what a folder says.
+type sampling struct {
+	Decoding    string            `json:"decoding"`
+	WeightsSeed uint64            `json:"weights_seed"`
+	Backend     any               `json:"backend"`
+	Environment map[string]string `json:"environment,omitempty"`
+}
+
+// version is that of who computes, which with plain Go is the compiler, and of
+// tokwatt.
+func version(computes string) string {
 	tokwatt := "(devel)"
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		tokwatt = info.Main.Version
 	}
-	return runtime.Version() + " tokwatt " + tokwatt
+	return computes + " tokwatt " + tokwatt
 }
 
 // Open starts the worker and loads the model.
 func (t *target) Open(ctx context.Context, clock *collect.Clock) (collect.Engine, error) {
-	e := &reference{load: t.load, model: t.info.Name, clock: clock}
+	e := &reference{load: t.load, model: t.info.Name, encode: t.encode, clock: clock}
 	began := time.Now()
-	if _, err := e.session(ctx); err != nil {
+	s, err := e.session(ctx)
+	if err != nil {
 		return nil, err
 	}
-	took := time.Since(began).Seconds()
-	t.engine, t.loadS = e, &took
+	took, loaded := time.Since(began).Seconds(), s.worker.Loaded()
+	t.engine, t.loadS, t.loaded = e, &took, &loaded
 	return e, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"tokwatt/collect"
 	"tokwatt/collect/prompt/source"
 	"tokwatt/collect/prompt/template"
 	"tokwatt/collect/prompt/tokenizer"
@@ -73,6 +74,15 @@ func open(ref string, today time.Time) (*Model, error) {
 // Exact makes a prompter of the model.
 func (m *Model) Exact(opts ExactOptions) (*Exact, error) {
 	return NewExact(m.tokenizer, m.chat, opts)
+}
+
+// Encode is the tokens of a prompt, as its engine would make them.
+func (m *Model) Encode(p collect.Prompt) ([]int32, error) {
+	text, err := m.chat.Render(p.System, p.User)
+	if err != nil {
+		return nil, err
+	}
+	return m.tokenizer.Encode(text), nil
 }
 
 // begun is a Chat whose engine puts a token in front where the template does

@@ -1,0 +1,88 @@
+package inproc
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tokwatt/collect"
+	"tokwatt/mlx/engine"
+)
+
+// TestMLX measures the tiny model with MLX: the same text as with plain Go, and
+// the record says who computed.
+func TestMLX(t *testing.T) {
+	if os.Getenv("TOKWATT_MLX_LIB") == "" {
+		why := "TOKWATT_MLX_LIB is not set: give it what make mlx-lib prints"
+		if os.Getenv("CI") == "true" {
+			t.Fatal(why)
+		}
+		t.Skip(why)
+	}
+	tgt, err := Driver{Backend: engine.MLX}.target("synthetic:tiny")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := tgt.Open(t.Context(), collect.NewClock())
+	if err != nil {
+		if strings.Contains(err.Error(), "this build of tokwatt has no MLX") {
+			t.Skip(err)
+		}
+		t.Fatal(err)
+	}
+	defer tgt.Close(t.Context())
+	info, err := tgt.Describe(t.Context())
+	if err != nil || info.Engine != "mlx" || !strings.HasPrefix(info.EngineVersion, "MLX 0.") || info.ModelBytes == nil || !strings.Contains(info.Sampling, `"LibrarySHA"`) {
+		t.Errorf("%+v, %v", info, err)
+	}
+	call := collect.Call{Prompt: collect.Prompt{User: "Hello"}, MaxTokens: 12, BanEOS: true}
+	want := together(t, open(t), 1, call, nil)[0]
+	for _, a := range together(t, e, 2, call, nil) {
+		if a.err != nil || a.text != want.text || a.report == nil || !strings.Contains(a.report.JSON, `"peak_memory_scope":"arrays"`) {
+			t.Errorf("%+v, want the text %q", a, want.text)
+		}
+	}
+}
+
+// TestEncoder measures a folder whose tokens somebody else makes.
+func TestEncoder(t *testing.T) {
+	refused := errors.New("no tokenizer.json")
+	config := `{"model_type":"llama","hidden_size":64,"num_hidden_layers":2,"intermediate_size":128,"num_attention_heads":4,"vocab_size":300}`
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(config), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	d := Driver{Encoder: func(folder string) (Encode, error) { return nil, refused }}
+	if _, err := d.target(dir); !errors.Is(err, refused) {
+		t.Errorf("got %v", err)
+	}
+
+	// The tiny model's own vocabulary, but twice every byte.
+	tgt, err := Driver{}.target("synthetic:tiny")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tgt.encode = func(p collect.Prompt) ([]int32, error) {
+		var ids []int32
+		for _, b := range []byte(p.User) {
+			ids = append(ids, int32(b), int32(b))
+		}
+		return ids, nil
+	}
+	e, err := tgt.Open(t.Context(), collect.NewClock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tgt.Close(t.Context())
+	prompt := collect.Prompt{User: "Hello"}
+	counted, err := e.(collect.Counter).Count(t.Context(), prompt)
+	if err != nil || counted.PromptTokens != 10 || e.Abilities().Atom != "" {
+		t.Errorf("counted %+v, %v", counted, err)
+	}
+	a := together(t, e, 1, collect.Call{Prompt: prompt, MaxTokens: 3, BanEOS: true}, nil)[0]
+	if a.err != nil || a.report == nil || *a.report.PromptTokens != 10 {
+		t.Errorf("%+v", a)
+	}
+}
