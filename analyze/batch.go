@@ -145,7 +145,10 @@ func sumTokens(ds []derivation) tokenSums {
 		s.output = plus(s.output, ds[i].counted())
 		s.prompt = plus(s.prompt, row.PromptTokens)
 		s.uncached = plus(s.uncached, row.PromptTokens)
-		if row.CachedTokens != nil && s.uncached != nil {
+		switch {
+		case row.CachedTokens == nil && !ds[i].nothingCached():
+			s.uncached = nil // a hit of so many tokens as it does not say
+		case row.CachedTokens != nil && s.uncached != nil:
 			*s.uncached -= float64(*row.CachedTokens)
 		}
 	}

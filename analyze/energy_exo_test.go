@@ -80,6 +80,53 @@ func TestExoEnergy(t *testing.T) {
 	}
 }
 
+// TestPrefillEnergyOfHits: what a prompt token took is known only where it is
+// known how many of them were computed. A hit of unknown length leaves neither
+// that nor a rate on our clock.
+func TestPrefillEnergyOfHits(t *testing.T) {
+	for _, c := range []struct {
+		word    string
+		cached  *int64
+		joules  *float64 // a prompt token
+		prompts *float64 // tokens/s, client
+	}{
+		{"", nil, ptr(0.1), ptr(640.0)},
+		{"none", nil, ptr(0.1), ptr(640.0)},
+		{"none", ptr(int64(0)), ptr(0.1), ptr(640.0)},
+		{"partial", nil, nil, nil},
+		{"exact", nil, nil, nil},
+		{"partial", ptr(int64(32)), ptr(0.2), ptr(320.0)},
+		{"exact", ptr(int64(62)), ptr(3.2), nil},
+		{"", ptr(int64(32)), ptr(0.2), ptr(320.0)},
+		{"partial", ptr(int64(64)), nil, nil},
+	} {
+		for _, streams := range []int{1, 2} {
+			tr := newTrial()
+			tr.target.Driver, tr.target.Engine = "exo", "exo"
+			tr.cs.CacheMode, tr.cs.Concurrency = collect.CachePrefix, int64(streams)
+			b := &collect.Batch{StartNS: 1000 * ms}
+			for i := range streams {
+				r := tr.req
+				if r.Report.JSON = oneNode; i == 0 {
+					r.Report.PrefixCacheHit, r.Report.CachedTokens = c.word, c.cached
+				}
+				b.Requests = append(b.Requests, r)
+			}
+			e := &analyze.Energy{J: ptr(120.0), PrefillJ: ptr(6.4)}
+			row, rows := analyze.Derive(analyze.Context{Target: &tr.target, Case: &tr.cs}, b, e)
+			if streams == 1 && !same(row.PrefillJPerPromptToken, c.joules) {
+				t.Errorf("%q with %v cached: %v J a prompt token, want %v", c.word, c.cached, show(row.PrefillJPerPromptToken), show(c.joules))
+			}
+			if unknown := c.cached == nil && c.joules == nil; streams == 2 && unknown != (row.PrefillJPerPromptToken == nil) {
+				t.Errorf("%q with %v cached beside one without a hit: %v J a prompt token", c.word, c.cached, show(row.PrefillJPerPromptToken))
+			}
+			if !same(rows[0].PromptTPS, c.prompts) {
+				t.Errorf("%q with %v cached: prompt_tps %v, want %v", c.word, c.cached, show(rows[0].PromptTPS), show(c.prompts))
+			}
+		}
+	}
+}
+
 // TestExoEnergyIsExosAlone: a figure of our own comes before it, and other
 // drivers have no such thing.
 func TestExoEnergyIsExosAlone(t *testing.T) {

@@ -36,10 +36,11 @@ func (d *derivation) prompt() (*float64, Source) {
 }
 
 // uncached is how many prompt tokens had to be computed, nil where that is not
-// known or none.
+// known or none. Where the server admits a hit and does not say of how many
+// tokens, it is not known; where it says nothing of its cache, all of them.
 func (d *derivation) uncached() *float64 {
 	prompt, cached := d.row.PromptTokens, d.row.CachedTokens
-	if prompt == nil {
+	if prompt == nil || cached == nil && !d.nothingCached() {
 		return nil
 	}
 	n := float64(*prompt)
