@@ -11,7 +11,7 @@ SIZE ?= full
 # FAMILY of models for oracle: one of them, today's, or all where it is empty.
 FAMILY ?= $(if $(filter ci,$(SIZE)),today)
 
-.PHONY: help build tidy lint cross test nocgo ioreport-fake race python mlx-lib models kill stats parity oracle exo-parity demo e2e bench clean
+.PHONY: help build tidy lint cross test nocgo ioreport-fake race python mlx-lib models kill stats parity mlx-speed oracle exo-parity demo e2e bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,12 @@ parity: models ## the embedded engine's logits against mlx_lm's, in plain Go and
 	TOKWATT_MLX_PY=$(PYTHON) TOKWATT_MLX_LIB="$$(scripts/mlx-lib.sh "$(CACHE)")" TOKWATT_MLX_MODEL="$(CACHE)/models/smollm2" \
 		$(GO) test -count=1 -v -run '^TestParity' ./mlx/model
 	TOKWATT_MLX_LIB="$$(scripts/mlx-lib.sh "$(CACHE)" 0.31.2)" $(GO) test -count=1 ./mlx ./mlx/internal/...
+
+mlx-speed: models ## processor time of the embedded engine with MLX beside mlx_lm's
+	$(GO) test -c -o $(CACHE)/engine.test ./mlx/engine
+	for model in synthetic smollm2; do \
+		HF_HUB_OFFLINE=1 TOKWATT_MLX_LIB="$$(scripts/mlx-lib.sh "$(CACHE)")" $(PYTHON) scripts/mlx_speed.py $(CACHE)/engine.test $(CACHE)/models/$$model || exit; \
+	done
 
 oracle: ## token ids and prompts' lengths against the reference libraries', of all families of models or of FAMILY=qwen3
 	scripts/oracle/run.sh $(PYTHON) $(CACHE) $(FAMILY)
