@@ -126,7 +126,7 @@ func (a *assembler) take(k kind, payload []byte) error {
 		var err error
 		b.Requests[len(b.Requests)-1].Chunks, err = unpackChunks(payload)
 		return err
-	case kindSession, kindSegment, kindTarget, kindCase, kindBatch, kindSamples, kindSensors, kindIdle, kindEnd:
+	case kindSession, kindSegment, kindTarget, kindCase, kindBatch, kindSamples, kindSensors, kindIdle, kindLost, kindEnd:
 		return errors.New("it is not a part of a batch")
 	}
 	a.unknown(k)

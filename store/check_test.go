@@ -37,8 +37,8 @@ func TestCheckSees(t *testing.T) {
 		{"value in another place", "checksum is wrong", func(r, s *bolt.Bucket) error { return r.Put(at(2), bytes.Clone(r.Get(at(3)))) }},
 		{"payload", "EOF", func(r, s *bolt.Bucket) error { return reseal(r, at(2), kindTarget, payload(r, at(2))[:9]) }},
 		{"gap", "missing", func(r, s *bolt.Bucket) error { return r.Delete(at(2)) }},
-		{"end lost", "missing at the end", func(r, s *bolt.Bucket) error { return r.Delete(at(11)) }},
-		{"more than the summary", "the summary says", func(r, s *bolt.Bucket) error { return reseal(r, at(12), kindEnd, payload(r, at(11))) }},
+		{"end lost", "missing at the end", func(r, s *bolt.Bucket) error { return r.Delete(at(12)) }},
+		{"more than the summary", "the summary says", func(r, s *bolt.Bucket) error { return reseal(r, at(13), kindEnd, payload(r, at(12))) }},
 		{"no session record", "does not begin with its own record", func(r, s *bolt.Bucket) error { return reseal(r, at(0), kindSegment, payload(r, at(1))) }},
 		{"two session records", "stands within a session", func(r, s *bolt.Bucket) error { return reseal(r, at(1), kindSession, payload(r, at(0))) }},
 		{"another session's record", "is the record of session", func(r, s *bolt.Bucket) error {

@@ -61,6 +61,8 @@ func (c codec) parts(rec collect.Record) ([]part, error) {
 		k, v = kindSensors, sensorsOut(r)
 	case *collect.Idle:
 		k, v = kindIdle, (*idleV1)(r)
+	case *collect.Lost:
+		k, v = kindLost, (*lostV1)(r)
 	case *collect.End:
 		k, v = kindEnd, (*endV1)(r)
 	default:
@@ -138,6 +140,10 @@ func (c codec) record(k kind, payload []byte) (rec collect.Record, follow int, e
 		var v idleV1
 		err = c.dec.Unmarshal(payload, &v)
 		rec = (*collect.Idle)(&v)
+	case kindLost:
+		var v lostV1
+		err = c.dec.Unmarshal(payload, &v)
+		rec = (*collect.Lost)(&v)
 	case kindEnd:
 		var v endV1
 		err = c.dec.Unmarshal(payload, &v)

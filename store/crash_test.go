@@ -73,6 +73,14 @@ func child(job, path, session string) int {
 		fmt.Println("held")
 		io.Copy(io.Discard, os.Stdin)
 		f.Close()
+	case "claim":
+		release, err := s.Claim(ctx, session)
+		if err != nil {
+			return 1
+		}
+		fmt.Println("claimed")
+		io.Copy(io.Discard, os.Stdin)
+		release()
 	}
 	return 0
 }

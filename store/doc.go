@@ -14,8 +14,11 @@
 // so Records reads slices of 100 ms at most and lets go of the file between
 // them. Who finds the file held waits two seconds, then gets [ErrLocked].
 //
+// Several sessions can grow beside each other, but each has one collector:
+// [Store.Claim] makes sure of that, and tells whether a session still runs.
+//
 // Where each part lives: operations in store.go (Put), read.go (Records),
-// sessions.go (Sessions, Find), calibration.go, maintain.go (Delete, Compact),
+// sessions.go (Sessions, Find), claim.go, calibration.go, maintain.go (Delete, Compact),
 // check.go and repair.go; locks and the way into the file in open.go, a new
 // file in create.go; values in value.go, their contents in wire.go, codec.go
 // and chunks.go; values out of records in append.go, records out of values in
@@ -56,6 +59,7 @@
 //	   9  samples     CBOR map, see samples.go
 //	  10  sensors     CBOR map
 //	  11  idle        CBOR map
+//	  12  lost        CBOR map
 //	  16  summary     CBOR map; counts, written again with each record
 //	  17  format      CBOR map
 //	  18  calibration CBOR map; the result in JSON

@@ -63,6 +63,7 @@ func goldenRecords() []collect.Record {
 		&collect.Sensors{Segment: 1, TargetID: 2, EveryNS: 25e7, Channels: []collect.Channel{{Node: "n1", Source: "rapl", Scope: "package", Metric: "energy", Unit: "J",
 			RefreshNS: 25e6, Range: 262143.5, Stamped: true, Devices: 2, Missing: "denied", Note: "not allowed"}}},
 		&collect.Idle{Segment: 1, TargetID: 1, StartNS: 5, EndNS: 7},
+		&collect.Lost{Segment: 1, Model: "m", Message: "no memory"},
 		&collect.End{At: at, Status: collect.StatusComplete, NotRun: 3},
 	}
 }

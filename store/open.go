@@ -52,13 +52,8 @@ func (s *Store) tryLock(flag, how int) (*os.File, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("store %s cannot be opened: %w", s.path, err)
 	}
-	for {
-		err = syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
-		if err != syscall.EINTR {
-			break
-		}
-	}
-	if err == nil {
+	locked, err := flock(f, how)
+	if locked {
 		// Compact puts a new file in this one's place. What is written into
 		// the old one after that is lost, so look again whose lock we have.
 		var same bool
@@ -67,7 +62,7 @@ func (s *Store) tryLock(flag, how int) (*os.File, error) {
 		}
 	}
 	f.Close()
-	if err == nil || errors.Is(err, syscall.EWOULDBLOCK) {
+	if err == nil {
 		return nil, nil
 	}
 	return nil, fmt.Errorf("store %s cannot be locked: %w", s.path, err)

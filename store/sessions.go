@@ -101,6 +101,8 @@ func (s *Store) describe(p *boltpage.File, id uuid.UUID, info *SessionInfo) erro
 		info.End, _ = rec.(*collect.End)
 		first = cmp.Or(first, err)
 	}
+	// While this file is locked nobody can add the end that is missing.
+	info.Running = info.End == nil && s.claimed(id)
 	return first
 }
 

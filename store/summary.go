@@ -82,8 +82,9 @@ func (c codec) summary(key, v []byte) (summary, error) {
 type SessionInfo struct {
 	ID      string
 	Session *collect.Session
-	Segment *collect.Segment // the last one: its process is the one to look for; nil before the first
+	Segment *collect.Segment // the last one; nil before the first
 	End     *collect.End     // nil: it is running, or its process died
+	Running bool             // without an end, and claimed: see Store.Claim
 
 	Segments int64
 	Targets  int64

@@ -25,6 +25,7 @@ const (
 	kindSamples     kind = 9
 	kindSensors     kind = 10
 	kindIdle        kind = 11
+	kindLost        kind = 12
 	kindSummary     kind = 16
 	kindFormat      kind = 17
 	kindCalibration kind = 18
@@ -32,7 +33,7 @@ const (
 
 // known reports whether this program knows the kind, in some version.
 func (k kind) known() bool {
-	return kindSession <= k && k <= kindIdle || kindSummary <= k && k <= kindCalibration
+	return kindSession <= k && k <= kindLost || kindSummary <= k && k <= kindCalibration
 }
 
 // valueVersion is the version of every kind. It goes up when an old program

@@ -181,6 +181,12 @@ type reportV1 struct {
 	JSON             string               `cbor:"json,omitempty"`
 }
 
+type lostV1 struct {
+	Segment int64  `cbor:"seg"`
+	Model   string `cbor:"model,omitempty"`
+	Message string `cbor:"msg"`
+}
+
 type endV1 struct {
 	At     time.Time             `cbor:"at"`
 	Status collect.SessionStatus `cbor:"status"`

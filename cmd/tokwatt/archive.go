@@ -91,7 +91,7 @@ func (a *app) archiveTo(ctx context.Context, cmd *cli.Command, db *store.Store, 
 	}
 	sum := archived{Written: []string{}, Repaired: []string{}}
 	for _, s := range sessions {
-		if running(s) {
+		if s.Running {
 			sum.Running++
 			continue
 		}

@@ -104,7 +104,7 @@ func (c *cache) sync(ctx context.Context) error {
 	var lacking []store.SessionInfo
 	for _, s := range sessions {
 		m, err := analyze.ReadManifest(c.dir, s.ID)
-		if err == nil && m != nil && !running(s) && m.Records == records(s) && m.Verify(c.dir) == nil {
+		if err == nil && m != nil && !s.Running && m.Records == records(s) && m.Verify(c.dir) == nil {
 			keep = append(keep, m)
 			continue
 		}
@@ -120,7 +120,7 @@ func (c *cache) export(ctx context.Context, sessions []store.SessionInfo) error 
 	told := time.Now()
 	for i, s := range sessions {
 		root, err := c.dir, error(nil)
-		if running(s) {
+		if s.Running {
 			if root, err = c.temporary(); err != nil {
 				return err
 			}
@@ -190,7 +190,7 @@ func records(s store.SessionInfo) int64 {
 // returns. Values of the store that can't be read are named; the rest goes in.
 // It reports false for a session that was deleted meanwhile.
 func (a *app) export(ctx context.Context, db *store.Store, s store.SessionInfo, root string, sync bool) (bool, error) {
-	opts := analyze.ExportOptions{Sync: sync, Records: records(s), Dead: !running(s)}
+	opts := analyze.ExportOptions{Sync: sync, Records: records(s), Dead: !s.Running}
 	done, err := analyze.Export(ctx, db.Records(ctx, s.ID), root, opts)
 	if (err != nil || done.Damaged > 0) && deleted(ctx, db, s.ID) {
 		return false, analyze.RemoveSession(root, s.ID)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -9,6 +10,7 @@ import (
 
 	"tokwatt/collect"
 	sensors "tokwatt/power/local"
+	"tokwatt/store"
 )
 
 func (a *app) collect() *cli.Command {
@@ -25,6 +27,7 @@ func (a *app) collect() *cli.Command {
 				return err
 			}
 			b, err := a.newBench(ctx, cmd)
+			defer b.close()
 			if err != nil {
 				return err
 			}
@@ -46,6 +49,14 @@ type bench struct {
 	plans   []*plan
 	stored  stored        // what the session keeps of them
 	past    *collect.Past // what was measured before; nil: a new session
+	release func()        // ends the claim on the session; nil: there is none
+}
+
+// close lets go of the session.
+func (b *bench) close() {
+	if b != nil && b.release != nil {
+		b.release()
+	}
 }
 
 // newBench reads a command line, and the suite or the stored session that it
@@ -107,11 +118,13 @@ func (a *app) resume(ctx context.Context, b *bench, given options) error {
 	if err != nil {
 		return storeError(err)
 	}
+	if !b.cmd.Bool("dry-run") {
+		if b.release, err = claim(ctx, db, id); err != nil {
+			return err
+		}
+	}
 	if b.past, err = collect.ReadPast(db.Records(ctx, id)); err != nil {
 		return storeError(err)
-	}
-	if b.past.End == nil && alive(&b.past.Segment) {
-		return usagef("session %s is being measured right now: stop it, or wait for its end", shortID(id))
 	}
 	s, err := readStored(b.past.Session.Options)
 	if err != nil {
@@ -132,6 +145,18 @@ func (a *app) resume(ctx context.Context, b *bench, given options) error {
 		}
 	}
 	return nil
+}
+
+// claim makes this process the one that measures a session.
+func claim(ctx context.Context, db *store.Store, id string) (release func(), err error) {
+	release, err = db.Claim(ctx, id)
+	switch {
+	case errors.Is(err, store.ErrClaimed):
+		return nil, usagef("session %s is being measured right now: stop it, or wait for its end", shortID(id))
+	case err != nil && ctx.Err() == nil:
+		return nil, storeError(err)
+	}
+	return release, err
 }
 
 // addPlan reads options as if they were a command line.

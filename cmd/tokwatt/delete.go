@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -79,9 +80,13 @@ func (a *app) deleteThem(ctx context.Context, cmd *cli.Command, db *store.Store,
 	}
 	var ids []string
 	for _, s := range doomed {
-		if running(s) {
+		release, err := db.Claim(ctx, s.ID) // nobody goes on with it meanwhile
+		if errors.Is(err, store.ErrClaimed) {
 			return usagef("session %s is being measured: stop it first", shortID(s.ID))
+		} else if err != nil {
+			return storeError(err)
 		}
+		defer release()
 		ids = append(ids, s.ID)
 	}
 	if !cmd.Bool("yes") {

@@ -115,7 +115,7 @@ func state(s store.SessionInfo) string {
 	if s.End != nil {
 		return string(s.End.Status)
 	}
-	if running(s) {
+	if s.Running {
 		return "running"
 	}
 	return "unfinished"

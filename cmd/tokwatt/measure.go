@@ -44,7 +44,7 @@ func (a *app) measure(ctx context.Context, b *bench) error {
 		return storeError(err)
 	}
 	for _, s := range sessions {
-		if running(s) {
+		if s.Running && (b.past == nil || s.ID != b.past.Session.ID) {
 			fmt.Fprintf(a.err, "warning: session %s is being measured on this host: both will be slower than alone\n", shortID(s.ID))
 		}
 	}
@@ -63,13 +63,17 @@ func (a *app) measure(ctx context.Context, b *bench) error {
 // collectInto measures b into db, prints the closing lines, and returns the
 // session's id.
 func (a *app) collectInto(ctx context.Context, db *store.Store, b *bench) (string, error) {
+	id, err := b.begin(ctx, db)
+	if err != nil {
+		return "", err
+	}
 	progress := newProgress(a.err)
 	defer progress.done()
 	jobs, err := a.jobs(ctx, b, func(line string) { progress.say("%s", line) })
 	if err != nil {
 		return "", err
 	}
-	runner, err := a.runner(ctx, db, b)
+	runner, err := a.runner(ctx, id, b)
 	if err != nil {
 		return "", err
 	}
@@ -80,7 +84,7 @@ func (a *app) collectInto(ctx context.Context, db *store.Store, b *bench) (strin
 		return "", err
 	}
 	defer sensors.Close(runner.Sources)
-	m := &measurement{app: a, db: db, session: runner.Session.ID, progress: progress}
+	m := &measurement{app: a, db: db, session: id, progress: progress}
 	if err := m.recall(ctx, b); err != nil {
 		return "", err
 	}
@@ -109,6 +113,20 @@ func (a *app) collectInto(ctx context.Context, db *store.Store, b *bench) (strin
 	return m.session, m.verdict(ctx)
 }
 
+// begin names the session and claims it, which finds a store that can't be
+// written before anything is started.
+func (b *bench) begin(ctx context.Context, db *store.Store) (id string, err error) {
+	if b.past != nil {
+		return b.past.Session.ID, nil // claimed before that was read
+	}
+	fresh, err := uuid.NewV7()
+	if err != nil {
+		return "", err
+	}
+	b.release, err = claim(ctx, db, fresh.String())
+	return fresh.String(), err
+}
+
 // jobs are the plans with the drivers that carry them out; what is no result
 // goes to tell.
 func (a *app) jobs(ctx context.Context, b *bench, tell func(string)) ([]collect.Job, error) {
@@ -132,7 +150,6 @@ func (m *measurement) recall(ctx context.Context, b *bench) error {
 	if b.past == nil {
 		return nil
 	}
-	m.session = b.past.Session.ID
 	for rec, err := range m.db.Records(ctx, m.session) {
 		if err != nil {
 			return storeError(err)
@@ -164,11 +181,7 @@ func (m *measurement) unmeasured(ctx context.Context) error {
 }
 
 // runner makes the runner of a bench.
-func (a *app) runner(ctx context.Context, db *store.Store, b *bench) (*collect.Runner, error) {
-	id, err := uuid.NewV7()
-	if err != nil {
-		return nil, err
-	}
+func (a *app) runner(ctx context.Context, id string, b *bench) (*collect.Runner, error) {
 	kept, err := b.stored.document()
 	if err != nil {
 		return nil, err
@@ -179,7 +192,7 @@ func (a *app) runner(ctx context.Context, db *store.Store, b *bench) (*collect.R
 	}
 	return &collect.Runner{
 		Session: collect.Session{
-			ID: id.String(), Profile: string(b.plans[0].profileName()), Options: kept,
+			ID: id, Profile: string(b.plans[0].profileName()), Options: kept,
 			Label: b.session.text("label"), Tags: b.session.list("tag"), Note: b.session.text("note"),
 			Host: host.Describe(ctx),
 		},

@@ -7,8 +7,6 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"tokwatt/collect"
-	"tokwatt/collect/host"
 	"tokwatt/store"
 )
 
@@ -28,7 +26,7 @@ func (a *app) status() *cli.Command {
 			}
 			var active []store.SessionInfo
 			for _, s := range all {
-				if running(s) {
+				if s.Running && s.Segment != nil {
 					active = append(active, s)
 				}
 			}
@@ -45,16 +43,6 @@ func (a *app) status() *cli.Command {
 			return nil
 		},
 	}
-}
-
-// running reports whether the process that measures s is alive on this host.
-func running(s store.SessionInfo) bool {
-	return s.End == nil && s.Segment != nil && alive(s.Segment)
-}
-
-// alive reports whether the process of a segment runs on this host.
-func alive(s *collect.Segment) bool {
-	return s.BootID == host.BootID() && host.Alive(s.PID)
 }
 
 // remaining estimates how long the rest takes, from the batches so far of the

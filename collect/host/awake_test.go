@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -102,40 +101,6 @@ func TestHoldDiesWithUs(t *testing.T) {
 		t.Error(err)
 	}
 	_ = child.Wait() // killed, of course
-}
-
-func TestAlive(t *testing.T) {
-	cmd := exec.Command("cat")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	pid := int64(cmd.Process.Pid)
-	if !Alive(pid) || !Alive(int64(os.Getpid())) || !Alive(1) {
-		t.Error("a process that runs has ended")
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	for range 500 { // it is a zombie until it is waited for
-		if !Alive(pid) {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	if runtime.GOOS == "linux" && Alive(pid) {
-		t.Error("a zombie runs")
-	}
-	_ = in.Close()
-	_ = cmd.Wait()
-	for _, pid := range []int64{pid, 0, -1} {
-		if Alive(pid) {
-			t.Errorf("process %d runs", pid)
-		}
-	}
 }
 
 func TestKeepAwake(t *testing.T) {

@@ -1,10 +1,9 @@
 // Package host says what the machine is that measures.
 //
 // Describe and BootID say what it is, Heat whether it is slowed, KeepAwake
-// keeps it from sleeping, and Alive asks after a process. What each system
-// tells is in apple.go, procfs.go and heat.go, which take it as text and so are
-// tested everywhere; host_darwin.go and host_linux.go fetch that text. What is
-// not known stays empty or nil.
+// keeps it from sleeping. What each system tells is in apple.go, procfs.go and
+// heat.go, which take it as text and so are tested everywhere; host_darwin.go
+// and host_linux.go fetch that text. What is not known stays empty or nil.
 package host
 
 import (
