@@ -170,7 +170,7 @@ func (x *exporter) record(rec collect.Record) error {
 func (x *exporter) written(rec collect.Record) error {
 	t, id := x.tables, x.done.SessionID
 	switch rec := rec.(type) {
-	case *collect.Session, *collect.Sensors, *collect.Idle, *collect.Batch: // nothing beside what is derived
+	case *collect.Session, *collect.Sensors, *collect.Idle, *collect.Batch, *collect.Lost: // nothing beside what is derived
 	case *collect.Segment: // a session that goes on after an end has not ended
 		x.session.EndedAt, x.session.Status = time.Time{}, ""
 		return t.segments.add(SegmentRow{SessionID: id, Segment: *rec})

@@ -23,7 +23,8 @@
 //     where there is one (stamp.go); a [Stream] turns lines into an [Arrival].
 //  7. Records come out in order: [Session], [Segment], then for each target
 //     [TargetInfo], its [Case]s, [Sensors], an [Idle], [Batch]es and
-//     [Samples], at last an [End] (types.go).
+//     [Samples], at last an [End] (types.go). A [Lost] stands for what has none
+//     of these.
 //
 // A record holds raw facts only. Rates, flags that follow from other columns
 // and all statistics are derived by package analyze, so that a corrected

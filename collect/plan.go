@@ -44,7 +44,7 @@ func (s *run) plan(ctx context.Context) ([]work, error) {
 		return nil, s.nothingLeft()
 	}
 	for _, err := range lost {
-		if err := s.fail("", err); err != nil {
+		if err := s.fail(ctx, "", err); err != nil {
 			return nil, err
 		}
 	}

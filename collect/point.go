@@ -80,5 +80,5 @@ func (s *sizer) size(ctx context.Context, pp int64) error {
 	if err == nil || ctx.Err() != nil {
 		return nil
 	}
-	return s.fail(s.info.ModelID, fmt.Errorf("no prompt of %d tokens: %w", pp, err))
+	return s.fail(ctx, s.info.ModelID, fmt.Errorf("no prompt of %d tokens: %w", pp, err))
 }

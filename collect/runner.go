@@ -97,9 +97,10 @@ func (e *TargetError) Unwrap() error { return e.Err }
 // session as they come to be: the session and its segment, each target with
 // its cases, batches and samples, the end. Of a session with a past, what is
 // done is neither measured nor yielded again; where that is all, no segment is
-// yielded, at most the end that the session lacks, and then ErrNothingLeft. A run that finds no target to measure yields no record at
-// all. Any other error item is a *TargetError, stands for something that was
-// not measured, and the run goes on; or a job is not valid, and nothing runs.
+// yielded, at most the end that the session lacks, and then ErrNothingLeft. A run
+// of which no target answers yields no record at all. Any other error item is a
+// *TargetError, stands for something that was not measured and has a *Lost in
+// the session, and the run goes on; or a job is not valid, and nothing runs.
 // When ctx ends, the batch in flight is cut short, and the end is still
 // yielded. The yielded records belong to the caller.
 func (r *Runner) Run(ctx context.Context, jobs ...Job) iter.Seq2[Record, error] {
@@ -133,6 +134,8 @@ type run struct {
 	planned  int64
 	measured int64 // batches with a good request, past ones too
 	opened   bool
+	reached  bool     // a target answered and was to be opened
+	lost     []*Lost  // of before the segment
 	sensors  *sampler // of this machine; nil: none, or no target was ready yet
 	batchEnd int64    // of the newest batch, on the clock
 }
@@ -151,12 +154,21 @@ func (s *run) put(rec Record) error {
 	return nil
 }
 
-// fail reports something that was not measured.
-func (s *run) fail(model string, err error) error {
+// fail reports something that was not measured, and records it where that is
+// not the user's own doing; before the segment, the record waits for it.
+func (s *run) fail(ctx context.Context, model string, err error) error {
 	if !s.yield(nil, &TargetError{Model: model, Err: err}) {
 		return errStopped
 	}
-	return nil
+	if ctx.Err() != nil {
+		return nil
+	}
+	lost := &Lost{Segment: s.segment, Model: model, Message: err.Error()}
+	if !s.opened {
+		s.lost = append(s.lost, lost)
+		return nil
+	}
+	return s.put(lost)
 }
 
 func (s *run) notify(p Progress) {
@@ -208,8 +220,8 @@ func (s *run) warnOfSpecs() {
 	}
 }
 
-// begin yields the segment, of a new session behind the session itself, unless
-// that was done.
+// begin yields the segment and what was lost before it, of a new session behind
+// the session itself, unless that was done.
 func (s *run) begin() error {
 	if s.opened {
 		return nil
@@ -226,11 +238,21 @@ func (s *run) begin() error {
 	segment.Segment = s.segment
 	segment.StartedAt = s.clock.Origin()
 	segment.PlannedBatches = s.planned
-	return s.put(&segment)
+	if err := s.put(&segment); err != nil {
+		return err
+	}
+	for _, l := range s.lost {
+		if err := s.put(l); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
+// end closes a session. One of which nothing was measured keeps why, where a
+// target failed that was there.
 func (s *run) end(ctx context.Context) error {
-	if !s.opened {
+	if !s.opened && !(s.reached && len(s.lost) > 0) {
 		return nil
 	}
 	end := End{At: time.Now().UTC(), Status: s.status(), NotRun: s.planned - s.done}

@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -89,4 +90,75 @@ func TestJobsFailApart(t *testing.T) {
 			t.Errorf("the last job's prompter made no %q", p)
 		}
 	})
+}
+
+// TestWhatIsLostIsRecorded: what was not measured, or not to its end, stands
+// in the session with its reason, beside the error that tells it. Nothing is
+// begun for targets that never answered, nor for what the user has stopped.
+func TestWhatIsLostIsRecorded(t *testing.T) {
+	refused := func(int64) error { return Failf(ErrConnect, "connection refused") }
+	tooShort := func(TargetInfo, Engine, bool) (Prompter, string) {
+		return &fakePrompter{bad: map[int64]error{1: errors.New("too short")}}, ""
+	}
+	for name, c := range map[string]struct {
+		set     func(*fakeDriver)
+		prompts Prompts // nil: of any length
+		well    bool    // another target is measured
+		want    []Lost
+		status  SessionStatus // empty: no session
+	}{
+		"not found, alone":       {set: func(d *fakeDriver) { d.models = []string{"missing"} }},
+		"not found":              {set: func(d *fakeDriver) { d.models = []string{"missing"} }, well: true, want: []Lost{{1, "", "no model missing"}}, status: StatusComplete},
+		"does not answer, alone": {set: func(d *fakeDriver) { d.describeErr = errors.New("away") }},
+		"does not answer":        {set: func(d *fakeDriver) { d.describeErr = errors.New("away") }, well: true, want: []Lost{{1, "m", "away"}}, status: StatusComplete},
+		"does not open, alone":   {set: func(d *fakeDriver) { d.openErr = errors.New("no memory") }, want: []Lost{{1, "m", "no memory"}}, status: StatusFailed},
+		"none is there, none opens": {set: func(d *fakeDriver) { d.models, d.openErr = []string{"missing", "m"}, errors.New("no memory") },
+			want: []Lost{{1, "", "no model missing"}, {1, "m", "no memory"}}, status: StatusFailed},
+		"does not open":  {set: func(d *fakeDriver) { d.openErr = errors.New("no memory") }, well: true, want: []Lost{{1, "m", "no memory"}}, status: StatusComplete},
+		"dies":           {set: func(d *fakeDriver) { d.dial = refused }, want: []Lost{{1, "m", errDead.Error()}}, status: StatusFailed},
+		"no such length": {set: func(*fakeDriver) {}, prompts: tooShort, want: []Lost{{1, "m", "no prompt of 1 tokens: too short"}}, status: StatusFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newFake()
+				c.set(d)
+				spec := Spec{PP: []int64{1}, TG: []int64{2}, Repeat: 1, Warmup: ptr(0)}
+				jobs := []Job{{Driver: d, Spec: spec, Prompts: c.prompts}}
+				if c.well {
+					well := newFake()
+					well.models = []string{"w"}
+					jobs = append(jobs, Job{Driver: well, Spec: spec})
+				}
+				h := runAllJobs(t, jobs...)
+				var lost []Lost
+				status := SessionStatus("")
+				for _, r := range h.records {
+					switch r := r.(type) {
+					case *Lost:
+						lost = append(lost, *r)
+					case *End:
+						status = r.Status
+					}
+				}
+				if !slices.Equal(lost, c.want) || status != c.status || len(h.errs) != max(1, len(c.want)) {
+					t.Errorf("lost %v, want %v; status %q, want %q; errors %v", lost, c.want, status, c.status, h.errs)
+				}
+			})
+		})
+	}
+}
+
+// TestAStoppedOpenIsNotLost: the user's own word is no reason to keep.
+func TestAStoppedOpenIsNotLost(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s := &run{Runner: &Runner{}, clock: NewClock(), reached: true, yield: func(r Record, err error) bool {
+		if r != nil {
+			t.Errorf("%T", r)
+		}
+		return true
+	}}
+	if err := errors.Join(s.fail(ctx, "m", ctx.Err()), s.end(ctx)); err != nil {
+		t.Error(err)
+	}
 }

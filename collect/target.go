@@ -37,16 +37,17 @@ func (s *run) visit(ctx context.Context, w work) error {
 	s.notify(Progress{Phase: PhaseOpen})
 	info, err := w.target.Describe(ctx)
 	if err != nil {
-		return s.fail(info.ModelID, err)
+		return s.fail(ctx, info.ModelID, err)
 	}
 	s.notify(Progress{Phase: PhaseOpen, Target: info})
+	s.reached = true
 	engine, err := w.target.Open(ctx, s.clock)
 	if err != nil {
-		return s.fail(info.ModelID, err)
+		return s.fail(ctx, info.ModelID, err)
 	}
 	defer w.target.Close(context.WithoutCancel(ctx))
 	if w.info, err = w.target.Describe(ctx); err != nil {
-		return s.fail(info.ModelID, err)
+		return s.fail(ctx, info.ModelID, err)
 	}
 	tr := &targetRun{run: s, work: w, spec: w.job.Spec, engine: engine, can: engine.Abilities()}
 	if err := tr.enter(); err != nil || len(tr.pending) == 0 {
@@ -60,7 +61,7 @@ func (s *run) visit(ctx context.Context, w work) error {
 	}
 	err = tr.measure(ctx)
 	if errors.Is(err, errDead) {
-		return s.fail(info.ModelID, err)
+		return s.fail(ctx, info.ModelID, err)
 	}
 	return err
 }

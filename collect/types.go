@@ -4,7 +4,8 @@ import "time"
 
 // A Record is one thing a run has to say. The concrete types are *Session,
 // *Segment, *TargetInfo, *Case, *Sensors, *Idle, *Batch, *Samples and *End, in
-// the order in which the first of each can appear.
+// the order in which the first of each can appear, and *Lost anywhere behind a
+// segment.
 type Record interface{ record() }
 
 func (*Session) record()    {}
@@ -15,6 +16,7 @@ func (*Sensors) record()    {}
 func (*Idle) record()       {}
 func (*Batch) record()      {}
 func (*Samples) record()    {}
+func (*Lost) record()       {}
 func (*End) record()        {}
 
 // Session is one invocation of collect on one host.
@@ -306,6 +308,15 @@ const (
 	RateIntervals RateRule = "intervals" // (n − 1) / span from the first token to the last
 	RateTokens    RateRule = "tokens"    // n / span, or a rule that is not known
 )
+
+// Lost is something that was not measured, or not to its end, and so has no
+// rows: a target that was not found, could not be opened or died, a prompt's
+// length that can't be had.
+type Lost struct {
+	Segment int64
+	Model   string // as in TargetInfo.ModelID; empty where nobody knows it
+	Message string // why, in a sentence
+}
 
 // End closes a session.
 type End struct {
