@@ -22,6 +22,9 @@ type RoPE = backend.Rope
 // Info is what is known of whoever computes.
 type Info = backend.Info
 
+// Mixture is a layer of experts.
+type Mixture = backend.Mixture
+
 // Quantized is a weight as a file has it.
 type Quantized = backend.Quantized
 
@@ -62,6 +65,15 @@ func (s *Stream) Quantized(q Quantized) Weight {
 			len(q.Words), len(q.Scales), len(q.Biases), q.Outputs, q.Inputs, q.Bits, q.Group))
 	}
 	return s.b.Quantized(q)
+}
+
+// Stack makes experts, for Mixture alone, of a weight whose rows are those of n
+// of them, one after the other.
+func (s *Stream) Stack(w Weight, n int) Weight {
+	if n < 1 || w.Outputs()%n != 0 {
+		panic(fmt.Sprintf("mlx: %d experts of %d rows", n, w.Outputs()))
+	}
+	return s.b.Stack(w, n)
 }
 
 // NewRoPE makes an embedding whose pairs of dimensions turn by freqs radians a

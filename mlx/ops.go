@@ -63,6 +63,19 @@ func (s *Stream) SwiGLU(gate, up Array) Array {
 	return s.own(s.b.SwiGLU(gate, up))
 }
 
+// Mixture returns, for each row, the sum of what the experts that its router
+// chose make of it, weighted by the router's softmax. An expert is
+// down(swiglu(gate(x), up(x))).
+func (s *Stream) Mixture(x Array, m Mixture) Array {
+	n := m.Router.Cols()
+	want("the input of experts", x, m.Gate.Inputs())
+	if m.Router.Rows() != x.Rows() || m.Chosen < 1 || m.Chosen > n || m.Gate.Outputs()%n != 0 || m.Up.Outputs() != m.Gate.Outputs() ||
+		m.Up.Inputs() != x.Cols() || m.Down.Inputs() != m.Gate.Outputs()/n || m.Down.Outputs() != n*x.Cols() {
+		panic(fmt.Sprintf("mlx: %d of %d experts of %d × %d on %d columns", m.Chosen, n, m.Down.Outputs(), m.Down.Inputs(), x.Cols()))
+	}
+	return s.own(s.b.Mixture(x, m))
+}
+
 // RoPE returns x with its heads turned. x has seq rows for each of its streams,
 // at the positions from offset on.
 func (s *Stream) RoPE(x Array, r RoPE, heads, seq, offset int) Array {

@@ -58,6 +58,15 @@ type Quantized struct {
 	Group, Bits     int
 }
 
+// Mixture is a layer of experts, of which the router chooses some for each row:
+// those of the largest scores.
+type Mixture struct {
+	Router         Array  // scores, before softmax: a column for each expert
+	Gate, Up, Down Weight // stacks
+	Chosen         int    // experts a row
+	Normalize      bool   // the weights of those chosen are made to sum to 1
+}
+
 // Backend computes. It is for one goroutine, inside Do.
 type Backend interface {
 	Info() Info
@@ -68,6 +77,9 @@ type Backend interface {
 	Array(t DType, raw []byte, rows, cols int) Array
 	Dense(a Array) Weight
 	Quantized(q Quantized) Weight
+	// Stack makes experts of a weight whose rows are those of n, one after the
+	// other. Only Mixture takes it.
+	Stack(w Weight, n int) Weight
 	// Rope turns pairs by freqs radians a position: (i, i + len(freqs)), or
 	// (2i, 2i + 1) where interleaved.
 	Rope(freqs []float64, interleaved bool) Rope
@@ -88,6 +100,8 @@ type Backend interface {
 	RMSNorm(x, w Array, eps float32) Array
 	// SwiGLU is gate · sigmoid(gate) · up.
 	SwiGLU(gate, up Array) Array
+	// Mixture is a mixture of experts.
+	Mixture(x Array, m Mixture) Array
 	// Turn applies a rope to x, which has seq rows for each stream, at the
 	// positions from offset on.
 	Turn(x Array, r Rope, heads, seq, offset int) Array

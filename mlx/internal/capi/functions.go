@@ -22,20 +22,20 @@ type proc uintptr
 type functions struct {
 	mlx_set_error_handler proc
 
-	mlx_string_new, mlx_string_data, mlx_string_free, mlx_version                                                             proc
-	mlx_device_new_type, mlx_device_free, mlx_set_default_device, mlx_metal_is_available                                      proc
-	mlx_device_info_new, mlx_device_info_get, mlx_device_info_free, mlx_device_info_get_string, mlx_device_info_get_size      proc
-	mlx_stream_new_device, mlx_set_default_stream, mlx_synchronize                                                            proc
-	mlx_get_active_memory, mlx_get_peak_memory, mlx_reset_peak_memory, mlx_clear_cache, mlx_set_wired_limit                   proc
-	mlx_array_new_data, mlx_array_free, mlx_array_eval, mlx_array_size, mlx_array_nbytes, mlx_array_dtype                     proc
-	mlx_array_data_float32, mlx_array_data_uint32                                                                             proc
-	mlx_vector_array_new, mlx_vector_array_new_data, mlx_vector_array_set_data, mlx_vector_array_get, mlx_vector_array_free   proc
-	mlx_eval, mlx_async_eval                                                                                                  proc
-	mlx_add, mlx_multiply, mlx_sigmoid, mlx_matmul, mlx_divide                                                                proc
-	mlx_argmax_axis, mlx_astype, mlx_concatenate_axis, mlx_contiguous, mlx_reshape, mlx_slice, mlx_slice_update, mlx_swapaxes proc
-	mlx_take_axis, mlx_take_along_axis, mlx_transpose_axes, mlx_zeros                                                         proc
-	mlx_quantize, mlx_dequantize, mlx_quantized_matmul                                                                        proc
-	mlx_fast_rms_norm, mlx_fast_rope, mlx_fast_scaled_dot_product_attention                                                   proc
+	mlx_string_new, mlx_string_data, mlx_string_free, mlx_version                                                                                                proc
+	mlx_device_new_type, mlx_device_free, mlx_set_default_device, mlx_metal_is_available                                                                         proc
+	mlx_device_info_new, mlx_device_info_get, mlx_device_info_free, mlx_device_info_get_string, mlx_device_info_get_size                                         proc
+	mlx_stream_new_device, mlx_set_default_stream, mlx_synchronize                                                                                               proc
+	mlx_get_active_memory, mlx_get_peak_memory, mlx_reset_peak_memory, mlx_clear_cache, mlx_set_wired_limit                                                      proc
+	mlx_array_new_data, mlx_array_free, mlx_array_eval, mlx_array_size, mlx_array_nbytes, mlx_array_dtype                                                        proc
+	mlx_array_data_float32, mlx_array_data_uint32                                                                                                                proc
+	mlx_vector_array_new, mlx_vector_array_new_data, mlx_vector_array_set_data, mlx_vector_array_get, mlx_vector_array_free                                      proc
+	mlx_eval, mlx_async_eval                                                                                                                                     proc
+	mlx_add, mlx_multiply, mlx_sigmoid, mlx_matmul, mlx_divide                                                                                                   proc
+	mlx_argmax_axis, mlx_astype, mlx_concatenate_axis, mlx_contiguous, mlx_reshape, mlx_slice, mlx_slice_update, mlx_swapaxes                                    proc
+	mlx_take_axis, mlx_take_along_axis, mlx_transpose_axes, mlx_zeros, mlx_softmax_axis, mlx_sum_axis, mlx_argpartition_axis, mlx_argsort_axis, mlx_floor_divide proc
+	mlx_quantize, mlx_dequantize, mlx_quantized_matmul, mlx_gather_mm, mlx_gather_qmm                                                                            proc
+	mlx_fast_rms_norm, mlx_fast_rope, mlx_fast_scaled_dot_product_attention                                                                                      proc
 }
 
 // marks are functions that nobody calls, but that came with the version from

@@ -20,6 +20,7 @@ type Library struct {
 	fn     functions
 	fused  fused
 	force  bool    // attention takes force_fused
+	scaled bool    // gather_qmm takes global_scale
 	device uintptr // mlx_device
 	stream uintptr // mlx_stream
 	info   Info

@@ -232,6 +232,49 @@ func (l *Library) QuantizedMatmul(x, words, scales, biases Handle, group, bits i
 		1, optional(group), optional(bits), l.word(affine))
 }
 
+// GatherMM is, for each matrix of a, the product with the matrix of b that
+// indices names. With sorted they ascend.
+func (l *Library) GatherMM(a, b, indices Handle, sorted bool) Handle {
+	return l.op("mlx_gather_mm", l.fn.mlx_gather_mm, uintptr(a), uintptr(b), 0, uintptr(indices), flag(sorted))
+}
+
+// GatherQMM is GatherMM with packed matrices, each transposed.
+func (l *Library) GatherQMM(x, words, scales, biases, indices Handle, group, bits int, sorted bool) Handle {
+	const name = "mlx_gather_qmm"
+	if l.scaled {
+		return l.op(name, l.fn.mlx_gather_qmm, uintptr(x), uintptr(words), uintptr(scales), uintptr(biases),
+			0, uintptr(indices), 1, optional(group), optional(bits), l.word(affine), 0, flag(sorted))
+	}
+	return l.op(name, l.fn.mlx_gather_qmm, uintptr(x), uintptr(words), uintptr(scales), uintptr(biases),
+		0, uintptr(indices), 1, optional(group), optional(bits), l.word(affine), flag(sorted))
+}
+
+// SoftmaxAxis is the softmax along an axis, its sums in float32.
+func (l *Library) SoftmaxAxis(a Handle, axis int) Handle {
+	return l.op("mlx_softmax_axis", l.fn.mlx_softmax_axis, uintptr(a), uintptr(axis), 1)
+}
+
+// SumAxis is the sum along an axis.
+func (l *Library) SumAxis(a Handle, axis int, keepDims bool) Handle {
+	return l.op("mlx_sum_axis", l.fn.mlx_sum_axis, uintptr(a), uintptr(axis), flag(keepDims))
+}
+
+// ArgpartitionAxis is indices along an axis: those before kth are of elements
+// not larger than it, those after of elements not smaller.
+func (l *Library) ArgpartitionAxis(a Handle, kth, axis int) Handle {
+	return l.op("mlx_argpartition_axis", l.fn.mlx_argpartition_axis, uintptr(a), uintptr(kth), uintptr(axis))
+}
+
+// ArgsortAxis is the indices along an axis that sort it.
+func (l *Library) ArgsortAxis(a Handle, axis int) Handle {
+	return l.op("mlx_argsort_axis", l.fn.mlx_argsort_axis, uintptr(a), uintptr(axis))
+}
+
+// FloorDivide is a / b, rounded down, element by element.
+func (l *Library) FloorDivide(a, b Handle) Handle {
+	return l.op("mlx_floor_divide", l.fn.mlx_floor_divide, uintptr(a), uintptr(b))
+}
+
 // RMSNorm is x / √(mean(x²) + eps) · weight along the last axis.
 func (l *Library) RMSNorm(x, weight Handle, eps float32) Handle {
 	l.slot = 0

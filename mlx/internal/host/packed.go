@@ -34,6 +34,16 @@ func (p *Packed) Outputs() int { return p.outputs }
 // Inputs is the number of columns.
 func (p *Packed) Inputs() int { return p.inputs }
 
+// Rows is n rows from the given one on, over the same memory.
+func (p *Packed) Rows(from, n int) *Packed {
+	out := *p
+	words, groups := p.inputs*p.bits/32, p.inputs/p.group
+	out.outputs = n
+	out.words = p.words[from*words : (from+n)*words]
+	out.scales, out.biases = p.scales[from*groups:(from+n)*groups], p.biases[from*groups:(from+n)*groups]
+	return &out
+}
+
 // Unpack writes row i to out. Weights don't cross words, as 32 is a multiple of
 // the bits.
 func (p *Packed) Unpack(out []float32, i int) {

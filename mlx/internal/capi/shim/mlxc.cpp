@@ -382,6 +382,17 @@ int mlx_gather_mm(handle* res, handle a, handle b, handle lhs_indices, handle rh
     put(res, mx::gather_mm(array(a), array(b), maybe(lhs_indices), maybe(rhs_indices), sorted_indices, stream(s)));
   });
 }
+#if MLX_VERSION_NUMERIC >= 32003 // since when there is a global_scale
+int mlx_gather_qmm(handle* res, handle x, handle w, handle scales, handle biases, handle lhs_indices,
+                   handle rhs_indices, bool transpose, optional_int group_size, optional_int bits, const char* mode,
+                   handle global_scale, bool sorted_indices, handle s) {
+  return guard([&] {
+    put(res, mx::gather_qmm(array(x), array(w), array(scales), maybe(biases), maybe(lhs_indices), maybe(rhs_indices),
+                            transpose, maybe(group_size), maybe(bits), mode, maybe(global_scale), sorted_indices,
+                            stream(s)));
+  });
+}
+#else
 int mlx_gather_qmm(handle* res, handle x, handle w, handle scales, handle biases, handle lhs_indices,
                    handle rhs_indices, bool transpose, optional_int group_size, optional_int bits, const char* mode,
                    bool sorted_indices, handle s) {
@@ -390,6 +401,7 @@ int mlx_gather_qmm(handle* res, handle x, handle w, handle scales, handle biases
                             transpose, maybe(group_size), maybe(bits), mode, sorted_indices, stream(s)));
   });
 }
+#endif
 
 // Fused operations.
 
