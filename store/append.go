@@ -49,6 +49,10 @@ func (a *appender) append(rec collect.Record, ps []part) error {
 	} else if !a.exists {
 		return fmt.Errorf("session %s is not in store %s: its first record must be its *collect.Session, not a %T", a.session, a.store.path, rec)
 	}
+	numbers := a.sum.highest
+	if err := numbers.add(rec); err != nil {
+		return fmt.Errorf("session %s in store %s: %w", a.session, a.store.path, err)
+	}
 	for i, p := range ps {
 		k := keyOf(a.id, a.sum.Next+uint64(i))
 		if err := a.records.Put(k[:], seal(k[:], p.kind, p.payload)); err != nil {

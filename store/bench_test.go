@@ -21,7 +21,7 @@ func typicalBatch(id int64, requests, chunks int) *collect.Batch {
 	}
 	for i := range requests {
 		r := collect.Request{
-			RequestID: id*int64(requests) + int64(i), ConcurrentIndex: int64(i),
+			RequestID: id*1000 + int64(i), ConcurrentIndex: int64(i),
 			StartNS: b.StartNS + int64(i)*1000, EndNS: b.EndNS - int64(i)*1000,
 			PPTokens: ptr(int64(512)), HTTPStatus: ptr(int64(200)), Streamed: true, OutputChars: int64(4 * chunks),
 			Preview: "The quick brown fox jumps over the lazy dog, again and again and again and again and again.",
@@ -47,6 +47,14 @@ func typicalBatch(id int64, requests, chunks int) *collect.Batch {
 	return b
 }
 
+// renumber makes a batch the next one of its session.
+func renumber(b *collect.Batch) {
+	b.BatchID++
+	for i := range b.Requests {
+		b.Requests[i].RequestID += 1000
+	}
+}
+
 func typicalSession(id string) *collect.Session {
 	return &collect.Session{ID: id, StartedAt: time.Unix(1.8e9, 0).UTC(), Profile: "default", Options: `{"pp":[512],"tg":[128]}`,
 		Host: collect.Host{Name: "bench", Chip: "chip", CPUCores: ptr(int64(8)), RAMBytes: ptr(int64(64 << 30)), OSName: "Linux"}}
@@ -59,6 +67,7 @@ func BenchmarkPut(b *testing.B) {
 	batch := typicalBatch(1, 8, 128)
 	for b.Loop() {
 		put(b, s, id, batch)
+		renumber(batch)
 	}
 }
 
@@ -84,6 +93,7 @@ func BenchmarkPutBesideReader(b *testing.B) {
 		start := time.Now()
 		put(b, s, id, batch)
 		slowest = max(slowest, time.Since(start))
+		renumber(batch)
 	}
 	cancel()
 	b.ReportMetric(float64(<-done), "passes")

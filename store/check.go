@@ -141,7 +141,8 @@ type surveyor struct {
 	take   func(uuid.UUID, collect.Record) error
 	pages  *boltpage.File // nil: summaries cannot be trusted
 	a      *assembler
-	err    error // take's
+	seen   highest // in the session
+	err    error   // take's
 
 	calibrations []calibrationValue
 }
@@ -243,11 +244,15 @@ func (v *surveyor) entry(e boltpage.Entry, known map[uuid.UUID]bool) error {
 
 func (v *surveyor) begin(id uuid.UUID) {
 	note := func(n string) { v.report.Notes = append(v.report.Notes, n) }
+	v.seen = highest{}
 	v.a = &assembler{codec: v.store.codec, id: id, note: note}
 	v.a.emit = func(rec collect.Record, err error) bool {
 		if err != nil {
 			v.report.problem(err)
 			return true
+		}
+		if err := v.seen.add(rec); err != nil {
+			v.report.problem(recordError(id, v.a.next-1, ErrDamaged, "%v", err))
 		}
 		v.report.count(rec)
 		v.err = v.take(id, rec)
@@ -274,6 +279,9 @@ func (v *surveyor) finish() {
 	}
 	a.finish(sum, true)
 	a.counted.Next = a.next
+	if sum.highest == (highest{}) {
+		a.counted.highest = highest{} // written before these were kept
+	}
 	if a.errs == 0 && a.counted != sum {
 		v.report.problem(recordError(a.id, 0, ErrDamaged, "the summary says %+v, the records say %+v", sum, a.counted))
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/uuid"
 	bolt "go.etcd.io/bbolt"
+
+	"tokwatt/collect"
 )
 
 // TestCheckSees breaks each invariant that a file with sound pages can break,
@@ -51,6 +53,8 @@ func TestCheckSees(t *testing.T) {
 			p := bytes.Replace(payload(s, id[:]), []byte("batches\x01"), []byte("batches\x02"), 1)
 			return reseal(s, id[:], kindSummary, p)
 		}},
+		{"batch again", "batch 2 comes behind batch 2", repeated(4, 8)},
+		{"segment again", "segment 1 comes behind segment 1", repeated(1, 2)},
 		{"summary lost", "the summary of session", func(r, s *bolt.Bucket) error { return s.Delete(id[:]) }},
 		{"summary without a session", "without records", func(r, s *bolt.Bucket) error {
 			other := uuid.MustParse(strings.Replace(goldenID, "8057", "8058", 1))
@@ -83,6 +87,65 @@ func TestCheckSees(t *testing.T) {
 				t.Error("a file that was there was repaired into")
 			}
 		})
+	}
+}
+
+// repeated puts the values of a session from first up to but without end there
+// again, as a second process did that knew nothing of the first. The summary
+// knows nothing of numbers, as old ones.
+func repeated(first, end uint64) func(records, sums *bolt.Bucket) error {
+	return func(records, sums *bolt.Bucket) error {
+		id, c := uuid.MustParse(goldenID), newCodec()
+		sum, err := c.summary(id[:], sums.Get(id[:]))
+		if err != nil {
+			return err
+		}
+		sum.highest = highest{}
+		for seq := first; seq < end; seq++ {
+			from, to := keyOf(id, seq), keyOf(id, sum.Next)
+			v := records.Get(from[:])
+			k, payload, err := unseal(from[:], v)
+			if err != nil {
+				return err
+			}
+			if err := records.Put(to[:], seal(to[:], k, bytes.Clone(payload))); err != nil {
+				return err
+			}
+			sum.Next++
+			switch k {
+			case kindSegment:
+				sum.Segment, sum.End, sum.Planned = sum.Next-1, 0, 6
+				sum.Segments++
+			case kindBatch:
+				sum.Batches, sum.Warmups = sum.Batches+1, sum.Warmups+1
+			case kindRequest:
+				sum.Requests++
+			}
+		}
+		sealed, err := c.sealSummary(id[:], sum)
+		if err != nil {
+			return err
+		}
+		return sums.Put(id[:], sealed)
+	}
+}
+
+// TestPutRefusesNumbersThatWereGiven: of segments, batches and requests.
+func TestPutRefusesNumbersThatWereGiven(t *testing.T) {
+	s, id := temp(t), newID(t)
+	put(t, s, id, typicalSession(id), &collect.Segment{Segment: 1}, typicalBatch(1, 3, 1), typicalBatch(3, 3, 1))
+	again := typicalBatch(4, 3, 1)
+	again.Requests[0].RequestID = 3002
+	for name, rec := range map[string]collect.Record{
+		"segment": &collect.Segment{Segment: 1}, "batch": typicalBatch(3, 3, 1), "batch before": typicalBatch(2, 3, 1), "request": again,
+	} {
+		if err := s.Put(t.Context(), id, rec); err == nil || !strings.Contains(err.Error(), "comes behind") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	put(t, s, id, &collect.Segment{Segment: 2}, typicalBatch(4, 3, 1))
+	if r := clean(t, s); r.Batches != 3 {
+		t.Errorf("%+v", r)
 	}
 }
 

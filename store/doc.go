@@ -89,6 +89,8 @@
 //  7. Each session has a summary and each summary a session, and it says what
 //     is counted from the records.
 //  8. Each calibration says the host of its key.
+//  9. The numbers of a session's segments, batches and requests ascend, so each
+//     is there once. Put refuses what would break this.
 //
 // # What can go wrong
 //

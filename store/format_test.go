@@ -241,6 +241,7 @@ func TestFuture(t *testing.T) {
 		sum.Cases++
 		sum.Batches++
 		sum.Requests++
+		sum.highest = highest{} // an old program's summary has none
 		sealed, err := s.codec.sealSummary(id[:], sum)
 		if err != nil {
 			return err

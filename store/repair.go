@@ -21,7 +21,7 @@ const repairChunks = 100_000
 // which must not exist, and the calibrations, and reports as Check does. Where the pages
 // themselves are damaged, sessions that were deleted lately may come back.
 // A session whose own record is lost gets one with its id, its start (which
-// the id tells) and a note.
+// the id tells) and a note. Batches whose ids were given twice get new ones.
 func (s *Store) RepairTo(ctx context.Context, path string) (Report, error) {
 	var r Report
 	if _, err := os.Lstat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
@@ -48,6 +48,7 @@ type repairer struct {
 	ctx    context.Context
 	to     *Store
 	id     uuid.UUID
+	given  highest // in the session
 	recs   []collect.Record
 	chunks int
 }
@@ -57,10 +58,13 @@ func (w *repairer) take(id uuid.UUID, rec collect.Record) error {
 		if err := w.flush(); err != nil {
 			return err
 		}
-		w.id = id
+		w.id, w.given = id, highest{}
 		if _, ok := rec.(*collect.Session); !ok {
 			w.recs = append(w.recs, lostSession(id))
 		}
+	}
+	if !w.number(rec) {
+		return nil
 	}
 	w.recs = append(w.recs, rec)
 	w.chunks += 100 // what a record takes beside its chunks
@@ -73,6 +77,27 @@ func (w *repairer) take(id uuid.UUID, rec collect.Record) error {
 		return w.flush()
 	}
 	return nil
+}
+
+// number gives a batch and its requests new ids where theirs were given before;
+// of a segment that comes again, false says to leave it out: what was measured
+// in it is under the number of the first.
+func (w *repairer) number(rec collect.Record) bool {
+	before := w.given
+	if w.given.add(rec) == nil {
+		return true
+	}
+	b, ok := rec.(*collect.Batch)
+	if !ok {
+		return false
+	}
+	b.BatchID = before.BatchID + 1
+	for i := range b.Requests {
+		b.Requests[i].RequestID = before.RequestID + 1 + int64(i)
+	}
+	w.given = before
+	_ = w.given.add(rec)
+	return true
 }
 
 func (w *repairer) flush() error {

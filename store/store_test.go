@@ -74,15 +74,19 @@ func randomRecord[T any](r *rand.Rand) *T {
 	return v
 }
 
-// randomSession is a session of n random records behind its own.
+// randomSession is a session of n random records behind its own, whose numbers
+// ascend.
 func randomSession(r *rand.Rand, id string, n int) []collect.Record {
 	s := randomRecord[collect.Session](r)
 	s.ID = id
 	recs := []collect.Record{s}
-	for range n {
+	request := int64(0)
+	for i := range int64(n) {
 		switch r.UintN(6) {
 		case 0:
-			recs = append(recs, randomRecord[collect.Segment](r))
+			segment := randomRecord[collect.Segment](r)
+			segment.Segment = i + 1
+			recs = append(recs, segment)
 		case 1:
 			recs = append(recs, randomRecord[collect.TargetInfo](r))
 		case 2:
@@ -90,7 +94,13 @@ func randomSession(r *rand.Rand, id string, n int) []collect.Record {
 		case 3:
 			recs = append(recs, randomRecord[collect.End](r))
 		default:
-			recs = append(recs, randomRecord[collect.Batch](r))
+			batch := randomRecord[collect.Batch](r)
+			batch.BatchID = i + 1
+			for i := range batch.Requests {
+				request += 1 + r.Int64N(3)
+				batch.Requests[i].RequestID = request
+			}
+			recs = append(recs, batch)
 		}
 	}
 	return recs

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -24,12 +25,46 @@ type summary struct {
 	Failed   int64  `cbor:"failed,omitempty"`
 	Origin   int64  `cbor:"origin,omitempty"` // of the last segment's clock, ns since 1970
 	Last     int64  `cbor:"last,omitempty"`   // last activity, ns since 1970
+	highest
+}
+
+// highest are the greatest numbers that a session has given; 0: none, or not
+// known, for who wrote the summary knew nothing of them.
+type highest struct {
+	SegmentNo int64 `cbor:"segno,omitempty"`
+	BatchID   int64 `cbor:"bid,omitempty"`
+	RequestID int64 `cbor:"rid,omitempty"`
+}
+
+// add notes the numbers of a record, which ascend within a session: each comes
+// once. The error names the first that does not.
+func (h *highest) add(rec collect.Record) error {
+	switch r := rec.(type) {
+	case *collect.Segment:
+		return raise(&h.SegmentNo, r.Segment, "segment")
+	case *collect.Batch:
+		err := raise(&h.BatchID, r.BatchID, "batch")
+		for i := range r.Requests {
+			err = cmp.Or(err, raise(&h.RequestID, r.Requests[i].RequestID, "request"))
+		}
+		return err
+	}
+	return nil
+}
+
+func raise(last *int64, n int64, what string) error {
+	if *last > 0 && n <= *last {
+		return fmt.Errorf("%s %d comes behind %s %d: two processes measured the session at once", what, n, what, *last)
+	}
+	*last = max(*last, n)
+	return nil
 }
 
 // add counts a record that was stored as n values.
 func (s *summary) add(rec collect.Record, n int) {
 	seq := s.Next
 	s.Next += uint64(n)
+	_ = s.highest.add(rec) // who must know asks before
 	switch r := rec.(type) {
 	case *collect.Session:
 		s.Last = r.StartedAt.UnixNano()
