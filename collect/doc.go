@@ -11,7 +11,8 @@
 //  3. The [Runner] plans the batches of all jobs (runner.go, plan.go), less
 //     those that the [Past] of a resumed session has (resume.go).
 //  4. A [Prompter] (package collect/prompt) makes prompts of an exact length,
-//     and the runner each target's cases of them (target.go, point.go).
+//     asking the engine with patience (probe.go), and the runner each target's
+//     cases of them (target.go, point.go).
 //  5. For each batch (measure.go) it opens N streams, releases them by one
 //     barrier, and records each (batch.go, recorder.go). While nothing is
 //     timed, texts are recounted (recount.go), the host is asked for its heat

@@ -23,12 +23,14 @@ type fakeDriver struct {
 	sources     []power.Source
 	dial        func(n int64) error // by number of the call
 	answer      func(n int64, c Call) fakeAnswer
+	count       func(n int64) error // by number of the probe
 
 	mu      sync.Mutex
 	calls   []Call
 	sent    []int64 // when each call was written
 	openErr error
 	opened  []string
+	probes  int64
 	closed  int
 	flying  atomic.Int64 // requests under way
 }
@@ -88,6 +90,14 @@ type fakeEngine struct {
 }
 
 func (e *fakeEngine) Abilities() Abilities { return Abilities{ColdMethod: e.cold, EOSBan: "fake"} }
+
+func (e *fakeEngine) Count(context.Context, Prompt) (Counted, error) {
+	e.probes++
+	if e.count != nil {
+		return Counted{PromptTokens: 1}, e.count(e.probes)
+	}
+	return Counted{PromptTokens: 1}, nil
+}
 
 func (e *fakeEngine) Sources() []power.Source { return e.sources }
 

@@ -133,7 +133,7 @@ func (t *targetRun) makePrompter() {
 		return
 	}
 	var warning string
-	t.prompter, warning = makes(t.info, t.engine, t.nonce())
+	t.prompter, warning = makes(t.info, patiently(t.engine), t.nonce())
 	if warning != "" && len(t.spec.PP) > 0 {
 		t.warn("%s", warning)
 	}
