@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"tokwatt/mlx"
 )
 
 // Config is what a model is, in the words of its config.json.
 type Config struct {
-	ModelType     string // "llama", "qwen2" or "qwen3"
+	ModelType     string // "llama", "qwen2", "qwen3" or "qwen3_moe"
 	Hidden        int    // hidden_size
 	Layers        int    // num_hidden_layers
 	Intermediate  int    // intermediate_size
@@ -27,9 +28,25 @@ type Config struct {
 	MLPBias       bool
 	EOS           []int32                 // token ids that end an answer
 	ByteTokenizer bool                    // the vocabulary starts with that of tokenizer.go
+	Experts       Experts                 // of qwen3_moe
 	DType         mlx.DType               // torch_dtype, of weights that are not quantized, and of scales
 	Quant         Quantization            // of weights that Except does not name; zero: none are quantized
 	Except        map[string]Quantization // by the weight's name, without ".weight"; zero: not quantized
+}
+
+// Experts are the layers of a model that have experts in place of one mlp.
+type Experts struct {
+	Count        int   // num_experts; 0: no layer has any
+	Chosen       int   // num_experts_per_tok
+	Intermediate int   // moe_intermediate_size, of each
+	Normalize    bool  // norm_topk_prob: the weights of those chosen sum to 1
+	Step         int   // decoder_sparse_step: every so many layers
+	Plain        []int // mlp_only_layers: never
+}
+
+// at says whether layer i has experts.
+func (e Experts) at(i int) bool {
+	return e.Count > 0 && (i+1)%e.Step == 0 && !slices.Contains(e.Plain, i)
 }
 
 // UnknownTypeError says that an architecture is not one of ours.
@@ -38,7 +55,7 @@ type UnknownTypeError struct {
 }
 
 func (e *UnknownTypeError) Error() string {
-	return fmt.Sprintf("tokwatt's own engine does not know model_type %q: it has llama, mistral, qwen2 and qwen3; measure this model through a server with --url", e.ModelType)
+	return fmt.Sprintf("tokwatt's own engine does not know model_type %q: it has llama, mistral, qwen2, qwen3 and qwen3_moe; measure this model through a server with --url", e.ModelType)
 }
 
 // byteTokenizerName is the value of tokwatt_tokenizer in folders that tokwatt
@@ -73,6 +90,12 @@ type configFile struct {
 	NewDType      string    `json:"dtype,omitempty"` // its newer name
 	SlidingWindow bool      `json:"use_sliding_window,omitempty"`
 	Tokenizer     string    `json:"tokwatt_tokenizer,omitempty"`
+	NumExperts    int       `json:"num_experts,omitempty"`
+	PerToken      int       `json:"num_experts_per_tok,omitempty"`
+	MoESize       int       `json:"moe_intermediate_size,omitempty"`
+	NormTopK      bool      `json:"norm_topk_prob"`
+	SparseStep    *int      `json:"decoder_sparse_step,omitempty"`
+	MLPOnly       []int     `json:"mlp_only_layers"`
 
 	Quantization       json.RawMessage `json:"quantization,omitempty"`
 	QuantizationConfig json.RawMessage `json:"quantization_config,omitempty"`
@@ -120,6 +143,10 @@ func ParseConfig(text []byte) (Config, error) {
 		Rope: rope, Tied: or(f.Tied, true), AttentionBias: f.AttentionBias, MLPBias: f.MLPBias,
 		EOS: f.EOS, ByteTokenizer: f.Tokenizer == byteTokenizerName,
 	}
+	if kind.name == "qwen3_moe" {
+		c.Experts = Experts{Count: f.NumExperts, Chosen: f.PerToken, Intermediate: f.MoESize, Normalize: f.NormTopK,
+			Step: or(f.SparseStep, 1), Plain: f.MLPOnly}
+	}
 	if c.DType, err = f.dtype(); err != nil {
 		return Config{}, err
 	}
@@ -143,6 +170,8 @@ var kinds = map[string]kind{
 	"mistral": {"llama", "LlamaForCausalLM", 1e4},
 	"qwen2":   {"qwen2", "Qwen2ForCausalLM", 1e6},
 	"qwen3":   {"qwen3", "Qwen3ForCausalLM", 0},
+
+	"qwen3_moe": {"qwen3_moe", "Qwen3MoeForCausalLM", 0},
 }
 
 // The types that weights come in, as config.json names them.
@@ -160,7 +189,7 @@ func (f *configFile) dtype() (mlx.DType, error) {
 // qkvBias says whether queries, keys and values have biases, headNorm whether
 // the heads of queries and keys are normed.
 func (c Config) qkvBias() bool  { return c.AttentionBias || c.ModelType == "qwen2" }
-func (c Config) headNorm() bool { return c.ModelType == "qwen3" }
+func (c Config) headNorm() bool { return c.ModelType == "qwen3" || c.ModelType == "qwen3_moe" }
 
 // refuse names what the file asks for and nobody here can do.
 func (f *configFile) refuse() error {
@@ -196,6 +225,10 @@ func (c Config) validate() error {
 			errs = append(errs, fmt.Errorf("config.json: %s is %d, must be 1 to %d", f.name, f.n, f.most))
 		}
 	}
+	if e := c.Experts; c.ModelType == "qwen3_moe" && (e.Count < 1 || e.Count > 1<<14 || e.Chosen < 1 || e.Chosen > e.Count ||
+		e.Intermediate < 1 || e.Intermediate > 1<<20 || e.Step < 1) {
+		errs = append(errs, fmt.Errorf("config.json: %d of %d experts of size %d, in every layer of %d, make no model", e.Chosen, e.Count, e.Intermediate, e.Step))
+	}
 	if errs != nil {
 		return errors.Join(errs...)
 	}
@@ -228,6 +261,11 @@ func (c Config) marshal() ([]byte, error) {
 		MaxPositions: c.MaxPositions, NormEps: &c.NormEps, Theta: &c.Rope.Theta, Traditional: c.Rope.Traditional,
 		Scaling: c.Rope.file(), Tied: &c.Tied, AttentionBias: c.AttentionBias, MLPBias: c.MLPBias,
 		Act: "silu", EOS: c.EOS, Quantization: c.marshalQuantization(),
+	}
+	if e := c.Experts; e.Count > 0 {
+		// mlx_lm wants the list even where it is empty.
+		f.NumExperts, f.PerToken, f.MoESize, f.NormTopK, f.SparseStep = e.Count, e.Chosen, e.Intermediate, e.Normalize, &e.Step
+		f.MLPOnly = append([]int{}, e.Plain...)
 	}
 	for name, t := range dtypes {
 		if t == c.DType && name != "" {

@@ -86,7 +86,7 @@ func TestShapes(t *testing.T) {
 	// The parameter counts that the models' cards state.
 	cards := map[string]int64{"smollm2-135m": 134515008, "smollm2-360m": 361821120, "llama-3.2-1b": 1235814400,
 		"qwen3-0.6b-4bit": 596049920, "llama-3.2-3b-4bit": 3212749824, "qwen3-4b-4bit": 4022468096, "qwen2.5-7b-4bit": 7615616512,
-		"llama-3.1-8b-4bit": 8030261248, "qwen3-8b-4bit": 8190735360}
+		"llama-3.1-8b-4bit": 8030261248, "qwen3-8b-4bit": 8190735360, "qwen3-30b-a3b-4bit": 30532122624}
 	for _, s := range Shapes() {
 		if err := s.Config.validate(); err != nil {
 			t.Errorf("%s: %v", s.Name, err)

@@ -16,7 +16,7 @@
 //     folder answers to text only where tokwatt wrote it; any folder answers to
 //     token ids.
 //
-// The architectures are llama, which mistral is too, qwen2 and qwen3, with
+// The architectures are llama, which mistral is too, qwen2, qwen3 and qwen3_moe, with
 // weights as floats or in MLX's affine quantization to 4 or 8 bits, each as its
 // folder says. What is not covered is refused by name: another architecture
 // ([UnknownTypeError]), other quantizations, rope scalings beyond default, linear

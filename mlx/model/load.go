@@ -52,6 +52,11 @@ func (l *loader) layer(p string) layer {
 		v: l.linear[p+"self_attn.v_proj"], o: l.linear[p+"self_attn.o_proj"],
 		qNorm: l.norm[p+"self_attn.q_norm"], kNorm: l.norm[p+"self_attn.k_norm"],
 		gate: l.linear[p+"mlp.gate_proj"], up: l.linear[p+"mlp.up_proj"], down: l.linear[p+"mlp.down_proj"],
+		router: l.linear[p+"mlp.gate"],
+		experts: mlx.Mixture{
+			Gate: l.linear[p+"mlp.switch_mlp.gate_proj"].weight, Up: l.linear[p+"mlp.switch_mlp.up_proj"].weight,
+			Down: l.linear[p+"mlp.switch_mlp.down_proj"].weight, Chosen: l.c.Experts.Chosen, Normalize: l.c.Experts.Normalize,
+		},
 	}
 }
 
@@ -91,13 +96,21 @@ func (l *loader) load(p part) error {
 func (l *loader) weight(p part, got []content) (mlx.Weight, error) {
 	q := l.c.quantization(p)
 	if q.Bits == 0 {
-		return l.s.Dense(l.s.Load(got[0].kind, got[0].data, p.shape[0], p.shape[1])), nil
+		return l.stacked(p, l.s.Dense(l.s.Load(got[0].kind, got[0].data, p.outputs(), p.inputs()))), nil
 	}
 	if got[1].kind != got[2].kind {
 		return nil, fmt.Errorf("the scales and the biases of %s are of different types", p.name)
 	}
-	return l.s.Quantized(mlx.Quantized{
+	return l.stacked(p, l.s.Quantized(mlx.Quantized{
 		Words: got[0].data, Scales: got[1].data, Biases: got[2].data, Type: got[1].kind,
-		Outputs: p.shape[0], Inputs: p.shape[1], Group: q.Group, Bits: q.Bits,
-	}), nil
+		Outputs: p.outputs(), Inputs: p.inputs(), Group: q.Group, Bits: q.Bits,
+	})), nil
+}
+
+// stacked is a weight as experts, if it is of some.
+func (l *loader) stacked(p part, w mlx.Weight) mlx.Weight {
+	if len(p.shape) < 3 {
+		return w
+	}
+	return l.s.Stack(w, p.shape[0])
 }

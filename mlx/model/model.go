@@ -26,6 +26,8 @@ type layer struct {
 	q, k, v, o          linear
 	qNorm, kNorm        mlx.Array // of heads; nil where there are none
 	gate, up, down      linear
+	router              linear      // of a layer with experts instead; else its weight is nil
+	experts             mlx.Mixture // less the router's scores
 }
 
 // A Cache holds the keys and values of every layer for the streams of a batch.
@@ -113,6 +115,11 @@ func (m *Model) layer(l *layer, x mlx.Array, cache *mlx.KVCache, at span, newest
 // mlp is a layer's second half, on its normed input.
 func (m *Model) mlp(l *layer, x mlx.Array) mlx.Array {
 	s, n := m.Stream, m.normed(x, l.postNorm)
+	if l.router.weight != nil {
+		mixture := l.experts
+		mixture.Router = l.router.forward(s, n)
+		return s.Mixture(n, mixture)
+	}
 	return l.down.forward(s, s.SwiGLU(l.gate.forward(s, n), l.up.forward(s, n)))
 }
 

@@ -138,6 +138,18 @@ func variants() map[string]Config {
 		packed(c)
 		c.ModelType, c.AttentionBias, c.MLPBias = "qwen3", false, false
 	})
+	experts := func(c *Config) {
+		c.ModelType, c.AttentionBias, c.MLPBias = "qwen3_moe", false, false
+		c.Rope = Rope{Theta: 10000, Scaling: RopeDefault} // mlx_lm has no other for it
+		c.Experts = Experts{Count: 8, Chosen: 3, Intermediate: 32, Normalize: true, Step: 1, Plain: []int{1}}
+	}
+	vary("qwen3_moe", experts)
+	vary("qwen3_moe, 4 bits, its router 8", func(c *Config) {
+		packed(c)
+		experts(c)
+		c.Experts.Normalize, c.Experts.Step, c.Experts.Plain = false, 2, nil
+		c.Except = map[string]Quantization{"model.layers.1.mlp.gate": {Group: 64, Bits: 8}}
+	})
 	return out
 }
 

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -126,6 +127,10 @@ func naiveLogits(c Config, seed uint64, ids []int32) [][]float32 {
 			}
 			add(x, linear(prefix+"self_attn.o_proj", mixed))
 			n = norm(prefix+"post_attention_layernorm", x)
+			if c.Experts.at(l) {
+				add(x, naiveMixture(c, w, prefix+"mlp.", linear(prefix+"mlp.gate", n), n))
+				continue
+			}
 			gate, up := linear(prefix+"mlp.gate_proj", n), linear(prefix+"mlp.up_proj", n)
 			for i, g := range gate {
 				up[i] *= g / (1 + math.Exp(-g))
@@ -144,6 +149,50 @@ func naiveLogits(c Config, seed uint64, ids []int32) [][]float32 {
 			row = append(row, float32(v))
 		}
 		out = append(out, row)
+	}
+	return out
+}
+
+// naiveMixture is a layer's experts, of which router has the scores.
+func naiveMixture(c Config, w map[string][]float32, prefix string, router, x []float64) []float64 {
+	weights, sum := make([]float64, len(router)), 0.0
+	for e, v := range router {
+		weights[e] = math.Exp(v)
+		sum += weights[e]
+	}
+	order := make([]int, len(router))
+	for e := range order {
+		order[e] = e
+		weights[e] /= sum
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(weights[b], weights[a]) })
+	order, sum = order[:c.Experts.Chosen], 1
+	if c.Experts.Normalize {
+		sum = 0
+		for _, e := range order {
+			sum += weights[e]
+		}
+	}
+	product := func(name string, e int, x []float64) []float64 {
+		all := w[prefix+"switch_mlp."+name+".weight"]
+		rows := len(all) / c.Experts.Count / len(x)
+		y := make([]float64, rows)
+		for i := range y {
+			for j, v := range x {
+				y[i] += v * float64(all[(e*rows+i)*len(x)+j])
+			}
+		}
+		return y
+	}
+	out := make([]float64, len(x))
+	for _, e := range order {
+		gate, up := product("gate_proj", e, x), product("up_proj", e, x)
+		for i, g := range gate {
+			up[i] *= g / (1 + math.Exp(-g))
+		}
+		for i, v := range product("down_proj", e, up) {
+			out[i] += weights[e] / sum * v
+		}
 	}
 	return out
 }

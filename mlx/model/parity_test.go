@@ -18,6 +18,10 @@ import (
 // python names a Python that has mlx and mlx_lm.
 const python = "TOKWATT_MLX_PY"
 
+// newMLX says that mlx_lm has MLX 0.32.3 or newer, which it needs for experts
+// that are quantized.
+const newMLX = "TOKWATT_MLX_NEW"
+
 // modelFolder names a folder of somebody else's model.
 const modelFolder = "TOKWATT_MLX_MODEL"
 
@@ -39,6 +43,11 @@ func TestParityWithMLX(t *testing.T) {
 	half.DType = mlx.BF16
 	half.Rope = Rope{Theta: 10000, Scaling: RopeDefault}
 	all["qwen3, 4 bits, bfloat16"] = half
+
+	if os.Getenv(newMLX) == "" {
+		// mlx_lm 0.32.2 calls gather_qmm as MLX has it since 0.32.3.
+		delete(all, "qwen3_moe, 4 bits, its router 8")
+	}
 
 	var dirs []string
 	names := slices.Sorted(maps.Keys(all))

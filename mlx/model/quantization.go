@@ -92,8 +92,8 @@ func (q Quantization) validate() error {
 func (c Config) fitQuantization() error {
 	var errs []error
 	for _, p := range c.parts() {
-		if q := c.quantization(p); q.Bits != 0 && p.shape[1]%q.Group != 0 {
-			errs = append(errs, fmt.Errorf("config.json: the %d inputs of %s don't fill groups of %d", p.shape[1], p.name, q.Group))
+		if q := c.quantization(p); q.Bits != 0 && p.inputs()%q.Group != 0 {
+			errs = append(errs, fmt.Errorf("config.json: the %d inputs of %s don't fill groups of %d", p.inputs(), p.name, q.Group))
 		}
 	}
 	return errors.Join(errs...)

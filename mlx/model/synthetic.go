@@ -90,6 +90,12 @@ func Shapes() []Shape {
 			c.Hidden, c.Layers, c.Intermediate, c.Heads, c.KVHeads, c.HeadDim = 4096, 36, 12288, 32, 8, 128
 			qwen3(c)
 		}),
+		shape("qwen3-30b-a3b-4bit", func(c *Config) {
+			c.Hidden, c.Layers, c.Intermediate, c.Heads, c.KVHeads, c.HeadDim = 2048, 48, 6144, 32, 4, 128
+			qwen3(c)
+			c.ModelType = "qwen3_moe"
+			c.Experts = Experts{Count: 128, Chosen: 8, Intermediate: 768, Normalize: true, Step: 1}
+		}),
 	}
 }
 
@@ -181,12 +187,12 @@ func (t TensorSpec) floats(c Config, seed uint64) []float32 {
 		}
 		return scales
 	case kind == "scales":
-		mid = 2 * math.Sqrt(3/float64(t.Shape[1]*q.Group)) / float64(int(1)<<q.Bits-1)
+		mid = 2 * math.Sqrt(3/float64(t.Shape[len(t.Shape)-1]*q.Group)) / float64(int(1)<<q.Bits-1)
 		width = mid / 10
 	case t.isNorm():
 		mid = 1
-	case len(t.Shape) == 2:
-		width = math.Sqrt(3 / float64(t.Shape[1]))
+	case len(t.Shape) > 1:
+		width = math.Sqrt(3 / float64(t.Shape[len(t.Shape)-1]))
 	}
 	r := source(t.Name, seed)
 	scale := float32(width / (1 << 23))

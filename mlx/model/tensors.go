@@ -2,13 +2,14 @@ package model
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // TensorSpec is a tensor that a model needs.
 type TensorSpec struct {
 	Name  string
-	Shape []int // one size for a vector, two for a matrix: outputs × inputs
+	Shape []int // one size for a vector, two for a matrix: outputs × inputs, three for experts
 	Words bool  // 32-bit words of packed weights, not floats
 }
 
@@ -16,8 +17,16 @@ type TensorSpec struct {
 // that may be quantized and may have a bias.
 type part struct {
 	name  string // without ".weight"
-	shape []int
+	shape []int  // of experts: their number first
 	bias  bool
+}
+
+// inputs is how long a row of the weight is.
+func (p part) inputs() int { return p.shape[len(p.shape)-1] }
+
+// outputs is the number of rows, of all experts together.
+func (p part) outputs() int {
+	return TensorSpec{Shape: p.shape[:len(p.shape)-1]}.elements()
 }
 
 // parts lists the model's weights in the order of a forward pass.
@@ -37,6 +46,13 @@ func (c Config) parts() []part {
 		}
 		add("self_attn.o_proj", c.AttentionBias, c.Hidden, q)
 		add("post_attention_layernorm", false, c.Hidden)
+		if e := c.Experts; e.at(i) {
+			add("mlp.gate", false, e.Count, c.Hidden)
+			add("mlp.switch_mlp.gate_proj", false, e.Count, e.Intermediate, c.Hidden)
+			add("mlp.switch_mlp.up_proj", false, e.Count, e.Intermediate, c.Hidden)
+			add("mlp.switch_mlp.down_proj", false, e.Count, c.Hidden, e.Intermediate)
+			continue
+		}
 		add("mlp.gate_proj", c.MLPBias, c.Intermediate, c.Hidden)
 		add("mlp.up_proj", c.MLPBias, c.Intermediate, c.Hidden)
 		add("mlp.down_proj", c.MLPBias, c.Hidden, c.Intermediate)
@@ -52,10 +68,11 @@ func (c Config) parts() []part {
 func (c Config) tensors(p part) []TensorSpec {
 	out := []TensorSpec{{Name: p.name + ".weight", Shape: p.shape}}
 	if q := c.quantization(p); q.Bits != 0 {
-		rows, cols := p.shape[0], p.shape[1]
-		groups := []int{rows, cols / q.Group}
+		words, groups := slices.Clone(p.shape), slices.Clone(p.shape)
+		words[len(words)-1] = p.inputs() * q.Bits / 32
+		groups[len(groups)-1] = p.inputs() / q.Group
 		out = []TensorSpec{
-			{Name: p.name + ".weight", Shape: []int{rows, cols * q.Bits / 32}, Words: true},
+			{Name: p.name + ".weight", Shape: words, Words: true},
 			{Name: p.name + ".scales", Shape: groups},
 			{Name: p.name + ".biases", Shape: groups},
 		}
