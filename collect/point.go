@@ -73,7 +73,7 @@ func (s *sizer) size(ctx context.Context, pp int64) error {
 		err = s.prompter.Size(ctx, pp)
 	}
 	if f := (*Failure)(nil); errors.As(err, &f) && f.Kind != ErrCancelled {
-		s.warn("the prompt of %d tokens could not be verified (%v); it is sent as it is", pp, f)
+		s.warn("the prompt of %d tokens could not be verified (%v); it is sent as it is, and its rows enter no figure where the server counts over 2 tokens and 1 %% more or fewer", pp, f)
 		err = nil
 	}
 	s.sized[pp] = err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"tokwatt/collect"
@@ -43,7 +44,8 @@ type Exact struct {
 	system    bool          // an opening goes into a system message
 	tiny      int64         // tokens of one atom behind an opening
 	head      int64
-	checked   bool // the engine's count has been asked for
+	checked   bool // the engine need not be asked for its count again
+	told      bool // that it counts otherwise
 
 	overhead int64   // tokens of a prompt of no atoms
 	slope    float64 // tokens an atom, over the first probe of them
@@ -241,25 +243,44 @@ func (e *Exact) scan(pp int64, around int, count func(int) (int64, error)) (int,
 	return 0, unsteady(e.opts.Atom)
 }
 
-// check compares with the engine's own count, once. The prompt it asks about is
-// none of those that are measured: an engine that keeps prompts would have it.
+// check compares with the engine's own count: once where that is the same, else
+// for each length. The prompt it asks about is none of those that are measured:
+// an engine that keeps prompts would have it.
 func (e *Exact) check(ctx context.Context, atoms int) {
 	if e.checked || e.opts.Server == nil {
 		return
 	}
-	e.checked = true
 	p := e.prompt(e.openings.next(), atoms)
 	ours, err := e.count(p)
 	if err != nil {
 		return
 	}
 	theirs, err := e.opts.Server(ctx, p)
+	e.checked = err != nil || theirs.PromptTokens == ours
 	switch {
 	case ctx.Err() != nil, errors.Is(err, collect.ErrNoCount):
 	case err != nil:
 		e.opts.Warn(fmt.Sprintf("the engine's own count of a prompt could not be had (%v), so lengths are by the model's tokenizer alone", err))
-	case theirs.PromptTokens != ours:
-		e.opts.Warn(fmt.Sprintf("the engine counts %d tokens in a prompt that is %d by the model's tokenizer and chat template: it has others, or adds to the prompt; lengths are by the tokenizer",
-			theirs.PromptTokens, ours))
+	case !e.checked:
+		e.differ(theirs.PromptTokens, ours)
 	}
+}
+
+// differ tells that the engine counts otherwise: once where its rows are good
+// all the same, else for each length.
+func (e *Exact) differ(theirs, ours int64) {
+	says := fmt.Sprintf("the engine counts %d tokens in a prompt that is %d by the model's tokenizer and chat template: it has others, or adds to the prompt", theirs, ours)
+	switch {
+	case apart(theirs, ours):
+		e.opts.Warn(says + "; no row of that length will enter a figure, because they are more than 2 tokens and 1 % apart: take --tokenizer server, which fits the length to the server's count")
+	case !e.told:
+		e.opts.Warn(says + "; lengths are by the tokenizer")
+	}
+	e.told = true
+}
+
+// apart is the bound by which rows are judged later: those whose prompt the
+// engine counts farther off enter no statistics.
+func apart(theirs, ours int64) bool {
+	return math.Abs(float64(theirs-ours)) > max(2, 0.01*float64(ours))
 }

@@ -296,7 +296,7 @@ func TestServersOwnCount(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if len(asked) != 1 || strings.Contains(strings.Join(warned, "; "), c.want) == (c.want == "" && len(warned) > 0) || (c.want == "") != (len(warned) == 0) {
+			if len(asked) != map[bool]int{false: 1, true: 2}[c.more > 0] || strings.Contains(strings.Join(warned, "; "), c.want) == (c.want == "" && len(warned) > 0) || (c.want == "") != (len(warned) == 0) {
 				t.Errorf("asked %d times, warned %q", len(asked), warned)
 			}
 			if name == "one more" && !(strings.Contains(warned[0], "counts 108 tokens") && strings.Contains(warned[0], "is 107 by")) {
@@ -304,6 +304,54 @@ func TestServersOwnCount(t *testing.T) {
 			}
 			if p, _ := e.Build(100); p == asked[0] {
 				t.Error("the prompt that was asked about is measured")
+			}
+		})
+	}
+}
+
+// TestLengthsOfAnotherCount: where the engine counts otherwise it is asked for
+// each length, and each whose rows will be in no figure is told, with a way out.
+func TestLengthsOfAnotherCount(t *testing.T) {
+	for name, c := range map[string]struct {
+		more    func(int) int
+		lengths []int64
+		asked   int
+		far     int // lengths whose rows are in no figure
+		near    int
+	}{
+		"the same":         {func(n int) int { return n }, []int64{100, 1000}, 1, 0, 0},
+		"2 more":           {func(n int) int { return n + 2 }, []int64{50, 100}, 2, 0, 1},
+		"3 more":           {func(n int) int { return n + 3 }, []int64{50, 100, 500}, 3, 2, 0},
+		"3 fewer":          {func(n int) int { return n - 3 }, []int64{50, 100, 500}, 3, 2, 0},
+		"20 more, at last": {func(n int) int { return n + 20 }, []int64{4000, 100}, 2, 1, 1},
+		"a tenth more":     {func(n int) int { return n * 11 / 10 }, []int64{100, 1000, 10_000}, 3, 3, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &wordLike{}
+			var warned []string
+			asked := 0
+			e := exact(t, w, chatLike{}, ExactOptions{
+				Fresh: true,
+				Warn:  func(s string) { warned = append(warned, s) },
+				Server: func(_ context.Context, p collect.Prompt) (collect.Counted, error) {
+					asked++
+					text, _ := chatLike{}.Render(p.System, p.User)
+					return collect.Counted{PromptTokens: int64(c.more(w.Count(text)))}, nil
+				},
+			})
+			for _, pp := range c.lengths {
+				if err := e.Size(t.Context(), pp); err != nil {
+					t.Fatal(err)
+				}
+			}
+			far := 0
+			for _, s := range warned {
+				if strings.Contains(s, "no row of that length will enter a figure") && strings.Contains(s, "--tokenizer server") {
+					far++
+				}
+			}
+			if asked != c.asked || far != c.far || len(warned)-far != c.near {
+				t.Errorf("asked %d times, want %d; warned %q, want %d and %d", asked, c.asked, warned, c.far, c.near)
 			}
 		})
 	}
