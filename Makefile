@@ -11,7 +11,7 @@ SIZE ?= full
 # FAMILY of models for oracle: one of them, today's, or all where it is empty.
 FAMILY ?= $(if $(filter ci,$(SIZE)),today)
 
-.PHONY: help build tidy lint cross test nocgo ioreport-fake race python mlx-lib models kill stats parity mlx-speed oracle exo-parity demo e2e bench clean
+.PHONY: help build tidy lint cross test nocgo ioreport-fake race python mlx-lib models kill stats parity mlx-speed oracle exo-parity serve-parity demo e2e bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -81,6 +81,9 @@ oracle: ## token ids and prompts' lengths against the reference libraries', of a
 
 exo-parity: build ## exo-bench (EXO_SOURCE=its checkout) and tokwatt on one sweep: their results files agree
 	$(PYTHON) scripts/exo_parity.py --tokwatt $(CACHE)/tokwatt --work $(CACHE)/exo-parity $(if $(filter full,$(SIZE)),--full)
+
+serve-parity: build ## exo-bench (EXO_SOURCE=its checkout) against tokwatt serve: its results file has what the server's log has
+	$(PYTHON) scripts/serve_parity.py --tokwatt $(CACHE)/tokwatt --work $(CACHE)/serve-parity
 
 demo: build ## tokwatt demo in an empty folder: its time and what it leaves
 	scripts/demo.sh $(CACHE)/tokwatt

@@ -73,7 +73,7 @@ func (a *app) runServer(ctx context.Context, cmd *cli.Command, token string) err
 		return usagef("--model %s: %w", model, err)
 	}
 	tell := func(text string) { fmt.Fprintln(a.err, harmless(text)) }
-	o := endpoint.Options{Model: model, Token: token, Version: toolVersion(), Node: thisNode(ctx), Notify: tell}
+	o := endpoint.Options{Load: engine.Load{Model: model}, Token: token, Version: toolVersion(), Node: thisNode(ctx), Notify: tell}
 	if path := cmd.String("log"); path != "" {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {

@@ -12,8 +12,9 @@ import (
 
 // card is what exo's clients read of a model.
 type card struct {
-	info   engine.Info
-	config model.Config
+	info    engine.Info
+	config  model.Config
+	backend string // who computes
 }
 
 // modelCard is a card in the state.
@@ -71,22 +72,26 @@ type listed struct {
 // told from other servers.
 const Owner = "tokwatt"
 
-// newCard reads what is known of a model before it is loaded.
-func newCard(name string) (card, error) {
-	info, err := engine.Inspect(name)
+// newCard reads what is known of a model before it is loaded. Encoded says that
+// somebody makes its tokens.
+func newCard(l engine.Load, encoded bool) (card, error) {
+	info, err := engine.InspectLoad(l)
 	if err != nil {
 		return card{}, err
 	}
-	if !info.Text {
+	if !info.Text && !encoded {
 		return card{}, fmt.Errorf("%s can't be talked to: the engine reads no tokenizer.json, so it takes text only for synthetic models and folders that tokwatt wrote", info.Name)
 	}
-	c := card{info: info}
+	c := card{info: info, backend: "Reference"}
+	if l.Backend == engine.MLX {
+		c.backend = "MLX"
+	}
 	if info.Format == "synthetic" {
-		shape, err := model.FindShape(name)
+		shape, err := model.FindShape(l.Model)
 		c.config = shape.Config
 		return c, err
 	}
-	c.config, err = model.ReadConfig(name)
+	c.config, err = model.ReadConfig(l.Model)
 	return c, err
 }
 
@@ -118,7 +123,7 @@ func (c card) full() modelCard {
 	return modelCard{
 		ModelID: c.id(), Storage: memory{Bytes: &c.info.WeightBytes}, Layers: c.config.Layers, Hidden: c.config.Hidden, KVHeads: c.config.KVHeads,
 		Tasks: tasks(), Family: c.config.ModelType, Quantization: c.info.Quantization, BaseModel: c.name(), Capabilities: []string{"text"},
-		Backends: []string{"Reference"}, Reasoning: "none", Context: c.context(),
+		Backends: []string{c.backend}, Reasoning: "none", Context: c.context(),
 	}
 }
 

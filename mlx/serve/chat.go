@@ -65,7 +65,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, bench bool) (reque
 	if err != nil {
 		return request{}, err
 	}
-	return parse(body, bench, s.context)
+	return parse(body, bench, s.context, s.opts.Encode)
 }
 
 // readAll reads a body of bounded size in a bounded time.

@@ -165,11 +165,11 @@ func (c *cluster) list() []*instance {
 // needed reports whether there is any.
 func (c *cluster) needed() bool { return len(c.list()) > 0 }
 
-// instance is the oldest one; where there is none, one is made, or it is a
-// fault.
+// instance is the newest one, which whoever posted it expects to use; where
+// there is none, one is made, or it is a fault.
 func (s *Server) instance(make bool) (*instance, error) {
 	if all := s.cluster.list(); len(all) > 0 {
-		return all[0], nil
+		return all[len(all)-1], nil
 	}
 	if !make {
 		return nil, faultf(http.StatusNotFound, "No instance found for model %s", s.card.id())

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"tokwatt/mlx/engine"
 	"tokwatt/mlx/model"
 )
 
@@ -112,7 +114,7 @@ func (r running) post(t *testing.T) (id, runner string) {
 func TestDeleteEndsRequests(t *testing.T) {
 	r := start(t, Options{})
 	first := r.cluster.list()[0].id
-	r.post(t)
+	newest, _ := r.post(t)
 	answer := make(chan string)
 	go func() {
 		_, body := r.do(t, "POST", bench, asked(5, 100000, `,"stream":true`))
@@ -122,14 +124,14 @@ func TestDeleteEndsRequests(t *testing.T) {
 		all := r.calls()
 		return len(all) == 1 && func() bool { _, f := all[0].times(); return !f.IsZero() }()
 	})
-	if code, body := r.do(t, "DELETE", "/instance/"+first, ""); code != 200 {
+	if code, body := r.do(t, "DELETE", "/instance/"+newest, ""); code != 200 {
 		t.Error(code, body)
 	}
 	if body := <-answer; strings.Contains(body, "[DONE]") || strings.Contains(body, "error") {
 		t.Error(body[max(0, len(body)-300):])
 	}
 	if code, body := r.do(t, "POST", bench, asked(5, 2, "")); code != 200 {
-		t.Errorf("the other instance: %d %s", code, body)
+		t.Errorf("the other instance, %s: %d %s", first, code, body)
 	}
 }
 
@@ -289,26 +291,26 @@ func TestAccess(t *testing.T) {
 func TestPromptIsTheEngines(t *testing.T) {
 	for _, system := range []string{"", "s", "be brief \u00e9"} {
 		for _, user := range []string{"", "a a ", "\x00\u20ac"} {
-			all := []message{{"user", user}}
+			all := []Message{{"user", user}}
 			if system != "" {
-				all = append([]message{{"system", system}}, all...)
+				all = append([]Message{{"system", system}}, all...)
 			}
-			p, err := render(all)
+			p, err := render(all, nil)
 			want := model.EncodeChat(system, user)
-			if err != nil || p.ids != nil || p.tokens != len(want) || fmt.Sprint(conversation(system, []message{{"user", user}})) != fmt.Sprint(want) {
+			if err != nil || p.ids != nil || p.tokens != len(want) || fmt.Sprint(conversation(system, []Message{{"user", user}})) != fmt.Sprint(want) {
 				t.Errorf("%q %q: %+v, %v", system, user, p, err)
 			}
 		}
 	}
-	p, err := render([]message{{"user", "a"}, {"assistant", "b"}, {"tool", "c"}, {"developer", "d"}})
+	p, err := render([]Message{{"user", "a"}, {"assistant", "b"}, {"tool", "c"}, {"developer", "d"}}, nil)
 	want := []int32{256, 258, 'd', 259, 'a', 260, 'b', 257, 259, 'c', 260}
 	if err != nil || fmt.Sprint(p.ids) != fmt.Sprint(want) || p.tokens != len(want) {
 		t.Errorf("%+v, %v", p, err)
 	}
-	if p, err = render([]message{{"assistant", "b"}}); err != nil || len(p.ids) != 5 {
+	if p, err = render([]Message{{"assistant", "b"}}, nil); err != nil || len(p.ids) != 5 {
 		t.Errorf("%+v, %v", p, err)
 	}
-	if p, err = render([]message{{"system", "b"}}); err != nil || p.tokens != 5 || p.ids != nil {
+	if p, err = render([]Message{{"system", "b"}}, nil); err != nil || p.tokens != 5 || p.ids != nil {
 		t.Errorf("%+v, %v", p, err)
 	}
 }
@@ -325,7 +327,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte, bench bool) {
 		const context = 1000
-		r, err := parse(body, bench, context)
+		r, err := parse(body, bench, context, nil)
 		if err == nil {
 			if r.maxTokens < 1 || r.prompt.tokens < 3 || r.maxTokens+r.prompt.tokens > context || bench && !r.banEOS {
 				t.Errorf("%+v", r)
@@ -344,7 +346,7 @@ func FuzzParse(f *testing.F) {
 
 // FuzzInstance: no instance is taken that can't be told from others.
 func FuzzInstance(f *testing.F) {
-	c, err := newCard(tiny)
+	c, err := newCard(engine.Load{Model: tiny}, false)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -357,4 +359,23 @@ func FuzzInstance(f *testing.F) {
 			t.Errorf("%+v", in)
 		}
 	})
+}
+
+// TestEncode: where somebody makes the tokens, they are what the engine gets.
+func TestEncode(t *testing.T) {
+	var got []Message
+	r := start(t, Options{Encode: func(all []Message) ([]int32, error) {
+		got = all
+		if all[0].Text == "no" {
+			return nil, errors.New("this template has no place for that")
+		}
+		return []int32{1, 2, 3, 4, 5}, nil
+	}})
+	code, body := r.do(t, "POST", bench, asked(2, 3, ""))
+	if code != 200 || !strings.Contains(body, `"prompt_tokens":5,"generation_tokens":3`) || len(got) != 1 || got[0] != (Message{"user", "aa"}) {
+		t.Error(code, body, got)
+	}
+	if code, body := r.do(t, "POST", bench, strings.Replace(asked(2, 3, ""), "aa", "no", 1)); code != 400 || !strings.Contains(body, "no place for that") {
+		t.Error(code, body)
+	}
 }

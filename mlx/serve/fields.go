@@ -54,16 +54,10 @@ func (p *fields) number(name string, raw json.RawMessage) *int64 {
 	return &n
 }
 
-// message is one turn of a conversation.
-type message struct {
-	role string
-	text string
-}
-
 // roles are those that a message may have.
 var roles = []string{"system", "developer", "user", "assistant", "tool", "function"}
 
-func (p *fields) messages(raw json.RawMessage) []message {
+func (p *fields) messages(raw json.RawMessage) []Message {
 	if len(raw) == 0 {
 		p.wrong("missing", "Field required", nil, "messages")
 		return nil
@@ -76,13 +70,13 @@ func (p *fields) messages(raw json.RawMessage) []message {
 		p.wrong("list_type", "Input should be a valid list", raw, "messages")
 		return nil
 	}
-	var out []message
+	var out []Message
 	for i, m := range all {
 		var role string
 		if json.Unmarshal(m.Role, &role) != nil || !slices.Contains(roles, role) {
 			p.wrong("literal_error", "Input should be 'system', 'developer', 'user', 'assistant', 'tool' or 'function'", m.Role, "messages", i, "role")
 		}
-		out = append(out, message{role: role, text: p.content(m.Content, i)})
+		out = append(out, Message{Role: role, Text: p.content(m.Content, i)})
 	}
 	return out
 }

@@ -6,15 +6,26 @@ import (
 	"tokwatt/mlx/engine"
 )
 
-// Options are a server's. Model is needed.
+// Options are a server's. Load is needed.
 type Options struct {
-	Model   string       // as [engine.Load] takes it
+	Load    engine.Load  // the model, and who computes
+	Encode  Encode       // nil: the engine makes tokens itself, which it does for models of the byte tokenizer
 	Token   string       // every request must bear it; empty: none needs to
 	Version string       // of this program
 	Node    Node         // this machine
 	Meter   Meter        // nil: no power is measured
 	Log     io.Writer    // gets a line of JSON a request; nil: none
 	Notify  func(string) // is told what goes wrong beside the requests, in a sentence; nil: nobody is
+}
+
+// Encode makes the tokens of a conversation, by the model's own tokenizer and
+// chat template, up to where the answer begins.
+type Encode func([]Message) ([]int32, error)
+
+// Message is one turn of a conversation.
+type Message struct {
+	Role string // "system", "developer", "user", "assistant", "tool" or "function"
+	Text string
 }
 
 // Node is what there is to say of this machine. What is not known is empty.
@@ -53,6 +64,3 @@ const (
 	// defaultTokens is max_tokens of /v1/chat/completions where it is not sent.
 	defaultTokens = 512
 )
-
-// load is what the engine loads.
-func (o *Options) load() engine.Load { return engine.Load{Model: o.Model} }

@@ -20,28 +20,33 @@ type prompt struct {
 
 var errNoMessages = errors.New("messages is empty: send at least one")
 
-// render makes the prompt of a conversation. System messages are joined and
-// come first, wherever they stood; a tool's answer is the user's.
-func render(all []message) (prompt, error) {
+// render makes the prompt of a conversation, by encode where there is one. Else
+// system messages are joined and come first, wherever they stood, and a tool's
+// answer is the user's.
+func render(all []Message, encode Encode) (prompt, error) {
 	if len(all) == 0 {
 		return prompt{}, errNoMessages
 	}
+	if encode != nil {
+		ids, err := encode(all)
+		return prompt{ids: ids, tokens: len(ids)}, err
+	}
 	var system []string
-	var turns []message
+	var turns []Message
 	for _, m := range all {
-		switch m.role {
+		switch m.Role {
 		case "system", "developer":
-			system = append(system, m.text)
+			system = append(system, m.Text)
 		default:
 			turns = append(turns, m)
 		}
 	}
 	p := prompt{system: strings.Join(system, "\n")}
 	if len(turns) == 0 {
-		turns = []message{{role: "user"}}
+		turns = []Message{{Role: "user"}}
 	}
-	if len(turns) == 1 && turns[0].role != "assistant" {
-		p.user = turns[0].text
+	if len(turns) == 1 && turns[0].Role != "assistant" {
+		p.user = turns[0].Text
 		p.tokens = engine.CountPrompt(p.system, p.user)
 		return p, nil
 	}
@@ -53,17 +58,17 @@ func render(all []message) (prompt, error) {
 // conversation is the engine's template carried on over several turns:
 //
 //	BOS [SYSTEM system] (USER user | ASSISTANT answer EOS)… ASSISTANT
-func conversation(system string, turns []message) []int32 {
+func conversation(system string, turns []Message) []int32 {
 	ids := []int32{model.TokenBOS}
 	if system != "" {
 		ids = slices.Concat(ids, []int32{model.TokenSystem}, tokensOf(system))
 	}
 	for _, t := range turns {
-		if t.role == "assistant" {
-			ids = slices.Concat(ids, []int32{model.TokenAssistant}, tokensOf(t.text), []int32{model.TokenEOS})
+		if t.Role == "assistant" {
+			ids = slices.Concat(ids, []int32{model.TokenAssistant}, tokensOf(t.Text), []int32{model.TokenEOS})
 			continue
 		}
-		ids = slices.Concat(ids, []int32{model.TokenUser}, tokensOf(t.text))
+		ids = slices.Concat(ids, []int32{model.TokenUser}, tokensOf(t.Text))
 	}
 	return append(ids, model.TokenAssistant)
 }

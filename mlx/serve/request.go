@@ -37,9 +37,9 @@ type wire struct {
 	Structured json.RawMessage `json:"response_format"`
 }
 
-// parse reads a body for a model that takes so many tokens. The error is a
-// *fault.
-func parse(body []byte, bench bool, context int) (request, error) {
+// parse reads a body for a model that takes so many tokens, whose prompts encode
+// makes. The error is a *fault.
+func parse(body []byte, bench bool, context int, encode Encode) (request, error) {
 	var w wire
 	if err := json.Unmarshal(body, &w); err != nil {
 		return request{}, badJSON(body, err)
@@ -64,7 +64,7 @@ func parse(body []byte, bench bool, context int) (request, error) {
 		return r, f
 	}
 	var err error
-	if r.prompt, err = render(messages); err != nil {
+	if r.prompt, err = render(messages, encode); err != nil {
 		return r, faultf(http.StatusBadRequest, "%v", err)
 	}
 	r.maxTokens, err = length(tokens, bench, context, r.prompt.tokens)

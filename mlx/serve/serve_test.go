@@ -71,8 +71,8 @@ type running struct {
 
 func start(t *testing.T, o Options) running {
 	t.Helper()
-	if o.Model == "" {
-		o.Model = tiny
+	if o.Load.Model == "" {
+		o.Load.Model = tiny
 	}
 	o.Node.Name, o.Version = "here", "1.2.3"
 	log := &lines{}
@@ -545,7 +545,7 @@ func TestWorkerDies(t *testing.T) {
 
 // TestEnd: when the server ends, every request is told, and it takes no time.
 func TestEnd(t *testing.T) {
-	s, err := New(t.Context(), Options{Model: tiny})
+	s, err := New(t.Context(), Options{Load: engine.Load{Model: tiny}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ type Server struct {
 
 // New loads the model. ctx bounds the wait for that, and the server's life.
 func New(ctx context.Context, o Options) (*Server, error) {
-	card, err := newCard(o.Model)
+	card, err := newCard(o.Load, o.Encode != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 		log: &journal{w: o.Log, notify: o.notify},
 	}
 	s.life, s.end = context.WithCancel(ctx)
-	s.runner = newRunner(s.life, o.load())
+	s.runner = newRunner(s.life, o.Load)
 	if _, err := s.runner.start(); err != nil {
 		s.end()
 		return nil, fmt.Errorf("%s: %w", card.id(), err)
