@@ -17,6 +17,9 @@
 //  5. Before each batch, what other clients still run on the cluster is waited
 //     for, and an answer that is no stream is cancelled by its id when nobody
 //     waits for it any more (tasks.go): exo would go on with it.
+//     Only what is certainly ours is: another client may send the same words.
+//     Where the model has other instances, it is looked which one each request
+//     goes to (route.go): exo's requests name a model, and no instance.
 //  6. The nodes have sensors (sensors.go).
 //  7. Close deletes the instance.
 //

@@ -19,6 +19,9 @@ type engine struct {
 	mu        sync.Mutex
 	live      map[*stream]bool // requests that are open
 	before    map[string]task  // what ran when the batch began, by command id
+	rivals    []string         // other instances of the model
+	blind     bool             // it was told that no task shows where requests go
+	astray    error            // requests go to one of the rivals
 	endured   map[string]bool  // what has been waited for in vain, by command or runner id
 	cancelled map[string]bool
 }
@@ -109,12 +112,15 @@ func (e *engine) open(ctx context.Context, call collect.Call, batch bool) (*stre
 	if err := e.refuse(call); err != nil {
 		return nil, err
 	}
+	if err := e.misled(); err != nil {
+		return nil, err
+	}
 	body, err := e.encode(call)
 	if err != nil {
 		return nil, collect.Failf(collect.ErrProtocol, "the request can't be encoded: %v", err)
 	}
-	s := &stream{engine: e, ctx: ctx, call: call}
-	e.enter(ctx, s, batch)
+	s := &stream{engine: e, ctx: ctx, call: call, batch: batch}
+	e.enter(ctx, s)
 	if s.Stream, err = e.chat.Open(ctx, call, body); err != nil {
 		e.leave(s)
 		return nil, err
@@ -135,13 +141,22 @@ func (e *engine) refuse(c collect.Call) error {
 	return nil
 }
 
-// enter counts a stream among those that are open. The first of a batch looks
-// what else runs; the others wait for that.
-func (e *engine) enter(ctx context.Context, s *stream, batch bool) {
+// enter counts a stream among those that are open. The first of a batch waits
+// until nothing else runs, and looks who may get its requests; the others wait
+// for that. A request that may have to be cancelled looks what runs before it.
+func (e *engine) enter(ctx context.Context, s *stream) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if batch && len(e.live) == 0 {
+	if s.batch && len(e.live) == 0 {
 		e.before = e.quiet(ctx)
+		e.meet(ctx)
+	}
+	if !s.call.Stream {
+		s.before, _ = e.target.running(ctx) // what can't be asked for is not known
+		s.elder = map[*stream]bool{}
+		for x := range e.live {
+			s.elder[x] = x.running()
+		}
 	}
 	e.live[s] = true
 }

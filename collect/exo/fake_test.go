@@ -41,6 +41,7 @@ type fake struct {
 	unsized, unlisted                            bool
 	foreign                                      map[string]any // tasks of others, as in the state
 	foreignUntil                                 time.Duration
+	route                                        func(chat int) string // instance that a chat goes to, probes as 0; nil or empty: the newest
 
 	mu        sync.Mutex
 	instances map[string]*fakeInstance

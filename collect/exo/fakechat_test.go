@@ -1,6 +1,7 @@
 package exo
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -44,6 +45,13 @@ func (f *fake) chat(w http.ResponseWriter, r *http.Request, body []byte) {
 	if !probe {
 		f.chats++
 	}
+	if f.route != nil && placed != "" {
+		n := f.chats
+		if probe {
+			n = 0
+		}
+		placed = cmp.Or(f.route(n), placed)
+	}
 	fail := f.failEvery > 0 && !probe && f.chats%f.failEvery == 0
 	f.mu.Unlock()
 	switch {
@@ -72,7 +80,7 @@ func (c *completion) start(instance string) {
 	defer c.f.mu.Unlock()
 	c.f.ids++
 	c.id = fmt.Sprintf("cmd-%d", c.f.ids)
-	params := map[string]any{"model": c.req.Model, "max_output_tokens": c.req.MaxTokens, "bench": c.bench, "instance": instance,
+	params := map[string]any{"model": c.req.Model, "max_output_tokens": c.req.MaxTokens, "bench": c.bench, "instance": instance, "stream": c.req.Stream,
 		"temperature": 0.6, "top_p": 0.95, "min_p": nil}
 	if c.req.Temp != nil {
 		params["temperature"] = *c.req.Temp
@@ -80,6 +88,10 @@ func (c *completion) start(instance string) {
 	if !c.f.dropInput {
 		var input []map[string]string
 		for _, m := range c.req.Messages {
+			if m.Role == "system" {
+				params["instructions"] = m.Content
+				continue
+			}
 			input = append(input, map[string]string{"role": m.Role, "content": m.Content})
 		}
 		params["input"] = input

@@ -2,7 +2,6 @@ package exo
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -19,42 +18,46 @@ const probeLimit = 5 * time.Minute
 var probeTokens = []int64{2, 16, 64}
 
 // probe asks for a few tokens: that wakes the runner up, and shows which
-// engine runs and how it samples. It ends no target: where it fails, the
-// measured requests will say so. The only error is the context's.
+// engine runs, how it samples, and whether it is ours. Where it fails, that
+// ends no target: the measured requests will say so. The errors are the
+// context's and that of requests which go to another instance.
 func (e *engine) probe(ctx context.Context) error {
 	e.before = e.quiet(ctx)
+	e.meet(ctx)
+	var found *task
 	for _, n := range probeTokens {
 		prompt := collect.Prompt{User: fmt.Sprintf("tokwatt %08x", rand.Uint32())}
 		seen := e.watch(ctx, e.call(prompt, n))
 		r, err := e.ask(ctx, prompt, n, probeLimit)
-		effective, watched := seen()
+		t, watched := seen()
+		found = t
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
 			e.target.opts.notify("the first short request to %s failed (%v); it is measured all the same", e.target.model.ID, err)
-			return nil
+			return e.routed(found)
 		}
 		if r.GenerationRule == collect.RateTokens {
 			e.sequential = true
 			e.target.info.Engine, e.target.info.MaxStreams = sequentialEngine, new(admittedSequential)
 		}
-		if effective != nil {
-			e.target.info.Sampling = e.target.sampling(effective)
+		if found != nil {
+			e.target.info.Sampling = e.target.sampling(found.Params.sampling())
 		}
-		if effective != nil || !watched {
-			return nil
+		if found != nil || !watched {
+			break
 		}
 	}
-	return nil
+	return e.routed(found)
 }
 
 // watch looks for a request among the tasks until seen is called, which
-// returns the sampling in force for it; nil, where the request was not seen,
-// and watched false, where exo does not list its tasks.
-func (e *engine) watch(ctx context.Context, c collect.Call) (seen func() (effective map[string]json.RawMessage, watched bool)) {
+// returns its task; nil, where it was not seen, and watched false, where exo
+// does not list its tasks.
+func (e *engine) watch(ctx context.Context, c collect.Call) (seen func() (found *task, watched bool)) {
 	ctx, stop := context.WithCancel(ctx)
-	var found map[string]json.RawMessage
+	var found *task
 	listed := true
 	done := make(chan struct{})
 	go func() {
@@ -66,8 +69,8 @@ func (e *engine) watch(ctx context.Context, c collect.Call) (seen func() (effect
 				return
 			}
 			for id, t := range all {
-				if _, before := e.before[id]; !before && t.is(e, c) {
-					found = t.Params.sampling()
+				if _, before := e.before[id]; !before && t.Params.asks(e, c) {
+					found = &t
 					return
 				}
 			}
@@ -76,7 +79,7 @@ func (e *engine) watch(ctx context.Context, c collect.Call) (seen func() (effect
 			}
 		}
 	}()
-	return func() (map[string]json.RawMessage, bool) {
+	return func() (*task, bool) {
 		stop()
 		<-done
 		return found, listed

@@ -16,6 +16,11 @@ type stream struct {
 	engine *engine
 	ctx    context.Context
 	call   collect.Call
+	batch  bool // it is measured
+
+	before  map[string]task  // what ran when it was opened; nil: not known
+	elder   map[*stream]bool // ours that had been sent by then
+	claimed bool             // a task was cancelled for it; guarded by the engine's lock
 
 	mu     sync.Mutex
 	sent   bool
@@ -29,6 +34,8 @@ var _ collect.Stream = (*stream)(nil)
 func (s *stream) Arrivals() iter.Seq2[collect.Arrival, error] {
 	return func(yield func(collect.Arrival, error) bool) {
 		s.set(&s.sent)
+		arrived := s.engine.follow(s)
+		defer arrived() // whatever ends it
 		var verdict error
 		for a, err := range s.Stream.Arrivals() {
 			if err != nil {
@@ -47,6 +54,11 @@ func (s *stream) Arrivals() iter.Seq2[collect.Arrival, error] {
 			}
 		}
 		s.set(&s.over)
+		if seen, f := arrived(); f != nil {
+			verdict = f
+		} else if !seen {
+			s.engine.unseen()
+		}
 		if verdict != nil {
 			yield(collect.Arrival{}, verdict)
 		}
@@ -58,6 +70,13 @@ func (s *stream) set(flag *bool) {
 	s.mu.Lock()
 	*flag = true
 	s.mu.Unlock()
+}
+
+// running reports whether exo may still work on it.
+func (s *stream) running() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sent && !s.over
 }
 
 // verdict judges an answer that ended well. A request that was cancelled, or

@@ -24,14 +24,19 @@ type task struct {
 
 // taskParams are those of a request as exo understood them.
 type taskParams struct {
-	Model string `json:"model"`
-	Input []struct {
+	Model  string `json:"model"`
+	System string `json:"instructions"`
+	Input  []struct {
 		Role    string          `json:"role"`
 		Content json.RawMessage `json:"content"`
 	} `json:"input"`
-	MaxTokens *int64                     `json:"max_output_tokens"`
-	Bench     *bool                      `json:"bench"`
-	all       map[string]json.RawMessage // every field
+	MaxTokens   *int64                     `json:"max_output_tokens"`
+	Bench       *bool                      `json:"bench"`
+	Stream      *bool                      `json:"stream"`
+	PrefixCache *bool                      `json:"use_prefix_cache"`
+	Temperature *float64                   `json:"temperature"`
+	Seed        *int64                     `json:"seed"`
+	all         map[string]json.RawMessage // every field
 }
 
 func (p *taskParams) UnmarshalJSON(raw []byte) error {
@@ -79,25 +84,47 @@ func (a api) running(ctx context.Context) (map[string]task, error) {
 	return out, nil
 }
 
-// is reports whether a task can be the call. What a task does not tell of
-// itself can't speak against it.
-func (t task) is(e *engine, c collect.Call) bool {
-	p := t.Params
+// asks reports whether a task is of a request like the call, on whatever
+// instance, in all that it tells. Without its prompt that says little.
+func (p taskParams) asks(e *engine, c collect.Call) bool {
 	switch {
-	case t.Instance != e.target.placement.id, p.Model != e.target.model.ID:
+	case p.Model != e.target.model.ID, p.MaxTokens == nil || *p.MaxTokens != c.MaxTokens, p.Bench == nil || *p.Bench == e.target.plain:
 		return false
-	case p.MaxTokens == nil || *p.MaxTokens != c.MaxTokens, p.Bench != nil && *p.Bench == e.target.plain:
+	case p.Stream != nil && *p.Stream != c.Stream, !e.target.plain && p.PrefixCache != nil && *p.PrefixCache == c.Cold:
 		return false
-	case p.Input == nil:
+	case c.Temperature != nil && p.Temperature != nil && *p.Temperature != *c.Temperature:
+		return false
+	case p.Seed != nil && (c.Seed == nil || *p.Seed != *c.Seed):
+		return false
+	}
+	if p.Input == nil {
 		return true
 	}
+	prompt, ok := p.prompt()
+	return ok && prompt == c.Prompt
+}
+
+// prompt is the conversation of a task; false where it is none that
+// this package sends. exo has the system message beside the others.
+func (p taskParams) prompt() (prompt collect.Prompt, ok bool) {
+	prompt.System = p.System
+	users := 0
 	for _, m := range p.Input {
 		var text string
-		if m.Role == "user" && json.Unmarshal(m.Content, &text) == nil && text == c.Prompt.User {
-			return true
+		if json.Unmarshal(m.Content, &text) != nil {
+			return prompt, false
+		}
+		switch m.Role {
+		case "user":
+			prompt.User = text
+			users++
+		case "system":
+			prompt.System = text
+		default:
+			return prompt, false
 		}
 	}
-	return false
+	return prompt, users == 1
 }
 
 // How long is waited for what else runs, before each batch, and how often is
@@ -202,32 +229,48 @@ func (e *engine) cancel(ctx context.Context, s *stream) {
 	}
 }
 
-// claim finds the request of s among the tasks. Those that ran before the
-// batch are not ours, nor is any where there are more of a kind than we have
-// sent: requests that are alike can't be told apart, and among ours it does
-// not matter which one is taken. It is empty where no task fits, and not sure
-// where too many do.
+// claim finds the request of s among the tasks: on our instance, the very same
+// in all that the task tells, and not there before s was sent. None is ours for
+// sure where there are more of a kind than we have sent: requests that are
+// alike can't be told apart, and among ours it does not matter which one is
+// taken. It is empty where no task fits, and not sure where too many do, or
+// where one doesn't say what it is of.
 func (e *engine) claim(all map[string]task, s *stream) (id string, sure bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	ours := 0
-	for x := range e.live {
-		if x.call.Prompt == s.call.Prompt && x.call.MaxTokens == s.call.MaxTokens {
-			ours++
-		}
+	if s.before == nil {
+		return "", false
 	}
 	var fits []string
+	mute := false
 	for id, t := range all {
-		if _, before := e.before[id]; !before && !e.cancelled[id] && t.is(e, s.call) {
+		if _, before := s.before[id]; before || e.cancelled[id] || t.Instance != e.target.placement.id {
+			continue
+		}
+		if t.Params.asks(e, s.call) {
 			fits = append(fits, id)
+			mute = mute || t.Params.Input == nil
 		}
 	}
 	switch {
 	case len(fits) == 0:
 		return "", true
-	case len(fits) > ours:
+	case mute || len(fits) > e.alike(s):
 		return "", false
 	}
 	e.cancelled[fits[0]] = true
+	s.claimed = true
 	return fits[0], true
+}
+
+// alike counts our requests that run and can't be told from s: those which had
+// been sent when s looked what ran are not among them.
+func (e *engine) alike(s *stream) int {
+	n := 0
+	for x := range e.live {
+		if !x.claimed && !s.elder[x] && x.running() && x.call.Prompt == s.call.Prompt && x.call.MaxTokens == s.call.MaxTokens && x.call.Stream == s.call.Stream {
+			n++
+		}
+	}
+	return n
 }

@@ -15,6 +15,22 @@ func theirs(command, status, content string, tokens int64) map[string]any {
 		"taskParams": map[string]any{"model": fakeModel, "max_output_tokens": tokens, "bench": true, "input": []any{map[string]any{"role": "user", "content": content}}}}}
 }
 
+// altered is a task that is like ours in all but one field; where that is nil,
+// it does not tell it.
+func altered(field string, v any) map[string]any {
+	t := theirs("x", "Running", "a", 400)
+	inner := t["TextGeneration"].(map[string]any)
+	params := inner["taskParams"].(map[string]any)
+	params["stream"] = false
+	if _, outside := inner[field]; outside {
+		params = inner
+	}
+	if params[field] = v; v == nil {
+		delete(params, field)
+	}
+	return t
+}
+
 // TestLeftovers: what others still run is waited for before a batch, but not
 // for ever, and once.
 func TestLeftovers(t *testing.T) {
@@ -113,14 +129,23 @@ func TestCancel(t *testing.T) {
 			f.foreign, f.foreignUntil = map[string]any{"t": theirs("x", "Running", "a", 400)}, time.Hour
 		}, map[string]any{"t": theirs("x", "Running", "a", 400)}, 1},
 		{"one", []collect.Call{long("a")}, 1, nil, nil, 1},
+		{"with a system message", []collect.Call{{Prompt: collect.Prompt{System: "be brief", User: "a"}, MaxTokens: 400, BanEOS: true, Cold: true, Streams: 1}}, 1, nil, nil, 1},
 		{"one of two", []collect.Call{long("a"), long("b")}, 1, nil, nil, 1},
 		{"one of two alike", []collect.Call{long("a"), long("a")}, 1, nil, nil, 1},
 		{"all of three alike", []collect.Call{long("a"), long("a"), long("a")}, 3, nil, nil, 3},
 		{"seen late", []collect.Call{long("a")}, 1, func(f *fake) { f.ownTasksLate = true }, nil, 1},
-		{"tasks without prompts", []collect.Call{long("a")}, 1, func(f *fake) { f.dropInput = true }, nil, 1},
+		{"tasks without prompts", []collect.Call{long("a")}, 1, func(f *fake) { f.dropInput = true }, nil, 0},
+		{"none of ours is listed yet, another's has no prompt", []collect.Call{long("a")}, 1, func(f *fake) { f.ownTasksLate = true }, map[string]any{"t": altered("input", nil)}, 0},
 		{"no list of tasks", []collect.Call{long("a")}, 1, func(f *fake) { f.noTasks = true }, nil, 0},
 		{"another's of another prompt", []collect.Call{long("a")}, 1, nil, map[string]any{"t": theirs("x", "Running", "b", 400)}, 1},
 		{"another's of another length", []collect.Call{long("a")}, 1, nil, map[string]any{"t": theirs("x", "Running", "a", 401)}, 1},
+		{"another's of another system message", []collect.Call{long("a")}, 1, nil, map[string]any{"t": altered("instructions", "be brief")}, 1},
+		{"another's of a longer conversation", []collect.Call{long("a")}, 1, nil, map[string]any{"t": altered("input", []any{
+			map[string]any{"role": "user", "content": "a"}, map[string]any{"role": "assistant", "content": "b"}, map[string]any{"role": "user", "content": "a"}})}, 1},
+		{"another's that is a stream", []collect.Call{long("a")}, 1, nil, map[string]any{"t": altered("stream", true)}, 1},
+		{"another's with a seed", []collect.Call{long("a")}, 1, nil, map[string]any{"t": altered("seed", 7)}, 1},
+		{"another's that does not want a cold cache", []collect.Call{long("a")}, 1, nil, map[string]any{"t": altered("use_prefix_cache", true)}, 1},
+		{"another's on another instance", []collect.Call{long("a")}, 1, nil, map[string]any{"t": altered("instanceId", "theirs")}, 1},
 		{"another's that is alike", []collect.Call{long("a")}, 1, nil, map[string]any{"t": theirs("x", "Running", "a", 400)}, 0},
 	} {
 		bubble(t, oneNode, func(t *testing.T, f *fake) {
