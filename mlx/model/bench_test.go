@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"os"
 	"testing"
 
 	"tokwatt/mlx"
@@ -42,4 +43,43 @@ func BenchmarkTiny(b *testing.B) {
 			b.ReportMetric(float64(streams*decode*b.N)/b.Elapsed().Seconds(), "tok/s")
 		})
 	}
+}
+
+// BenchmarkGraph is what building the graph of a step costs, for a model of 36
+// layers with norms of heads and quantized weights: all that the binding takes
+// of a token's time. On a GPU it goes on while the step before is computed.
+func BenchmarkGraph(b *testing.B) {
+	if os.Getenv("TOKWATT_MLX_LIB") == "" {
+		b.Skip("TOKWATT_MLX_LIB is not set: give it what make mlx-lib prints")
+	}
+	s, err := opened()
+	if err != nil {
+		b.Fatal(err)
+	}
+	c := variants()["qwen3, 4 bits"]
+	c.Layers = 36
+	s.Do(func() {
+		m, err := Synthetic(s, Shape{"bench", c}, 0)
+		if err != nil {
+			b.Error(err)
+			return
+		}
+		cache := m.NewCache(1, 100_000)
+		b.ReportAllocs()
+		for b.Loop() {
+			tokens := s.Tokens([]int32{7})
+			var next mlx.Tokens
+			s.Scope(func() mlx.Array {
+				next = s.Argmax(m.Logits(m.Newest(tokens, cache)))
+				return nil
+			})
+			b.StopTimer()
+			if _, _, err := s.ReadTokens(next); err != nil {
+				b.Error(err)
+			}
+			s.FreeTokens(tokens)
+			s.FreeTokens(next)
+			b.StartTimer()
+		}
+	})
 }

@@ -175,6 +175,12 @@ func BenchmarkCall(b *testing.B) {
 	l.Do(func() {
 		x := l.floats(make([]float32, 64), 1, 64)
 		w := l.floats(make([]float32, 64), 64)
+		b.Run("nothing", func(b *testing.B) { // the call itself
+			b.ReportAllocs()
+			for b.Loop() {
+				l.TypeOf(x)
+			}
+		})
 		b.Run("add", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
