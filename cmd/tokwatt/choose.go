@@ -49,26 +49,46 @@ func newChoice(cmd *cli.Command, profile collect.Profile) (choice, error) {
 	if err := c.exoOptions(cmd); err != nil {
 		return c, err
 	}
-	if name := c.server.APIKeyEnv; name != "" && os.Getenv(name) == "" {
-		return c, usagef("--api-key-env %s: this variable is not set", name)
+	if err := checkKeyEnv(c.server.APIKeyEnv); err != nil {
+		return c, err
 	}
-	for _, h := range cmd.StringSlice("header") {
+	if err := c.headers(cmd.StringSlice("header")); err != nil {
+		return c, err
+	}
+	return c, c.check()
+}
+
+// checkKeyEnv refuses a variable that is not set. What can't be the name of one
+// may be the key itself, so it is not said.
+func checkKeyEnv(name string) error {
+	switch {
+	case name == "" || os.Getenv(name) != "":
+		return nil
+	case variable.MatchString(name):
+		return usagef("--api-key-env %s: this variable is not set", name)
+	}
+	return usagef("--api-key-env takes the name of a variable that holds the key, such as API_KEY, and no variable of the name given is set")
+}
+
+// headers reads NAME=VALUE. No error says more than the name, and that only
+// where it is one: whatever is written in another way may be secret.
+func (c *choice) headers(given []string) error {
+	for _, h := range given {
 		k, v, ok := strings.Cut(h, "=")
-		if !ok {
-			return c, usagef("--header %s: must be NAME=VALUE", k)
-		}
-		if !token.MatchString(k) || strings.ContainsAny(v, "\r\n\x00") {
-			return c, usagef("--header %q: no header can be named or hold that", k)
-		}
-		if slices.Contains(ownHeaders, http.CanonicalHeaderKey(k)) {
-			return c, usagef("--header %s: tokwatt sets that itself", k)
+		switch {
+		case !ok || !token.MatchString(k):
+			return usagef("--header must be NAME=VALUE, such as X-Team=bench, and one that is given is not")
+		case slices.Contains(ownHeaders, http.CanonicalHeaderKey(k)):
+			return usagef("--header %s: tokwatt sets that itself", k)
+		case strings.ContainsAny(v, "\r\n\x00"):
+			return usagef("--header: a value has a line end or a null byte, which no header can hold")
 		}
 		if c.server.Headers == nil {
 			c.server.Headers = map[string]string{}
 		}
 		c.server.Headers[k] = v
 	}
-	return c, c.check()
+	return nil
 }
 
 // endTokens finds the end tokens of models: those of the files that the user
@@ -141,8 +161,9 @@ func (c *choice) exoOptions(cmd *cli.Command) error {
 }
 
 // token is what may name a header (RFC 9110), and ownHeaders are those that a
-// request can't do without.
+// request can't do without; variable is what an environment variable is called.
 var (
+	variable   = regexp.MustCompile("^[A-Z_][A-Z0-9_]{0,39}$")
 	token      = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 	ownHeaders = []string{"Host", "Content-Length", "Content-Type", "Transfer-Encoding", "Accept-Encoding", "Connection"}
 )
@@ -213,12 +234,22 @@ func (c choice) native(name string, tell func(string)) collect.Driver {
 	return openai.Driver{Options: c.server}
 }
 
-// withoutSecrets is a URL without user, password and query.
+// withoutSecrets is a server's address without user, password and query, empty
+// where it is none. It is read as the drivers read it: without a scheme, what
+// stands before a colon may be a user.
 func withoutSecrets(raw string) string {
+	// A mere host leads to its engine's own port, so it stays one.
+	bare := !strings.ContainsAny(raw, "@?") && !strings.Contains(raw, "://")
+	if !strings.Contains(raw, "://") {
+		raw = "http://" + raw
+	}
 	u, err := url.Parse(raw)
-	if err != nil {
+	if err != nil || u.Host == "" {
 		return ""
 	}
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	if bare {
+		return strings.TrimPrefix(u.String(), "http://")
+	}
 	return u.String()
 }

@@ -120,6 +120,7 @@ func TestExitCodes(t *testing.T) {
 		"leftover":         {[]string{"collect", "--repeat", "3", "4", "--pp", "9", "--tg", "8"}, 2, "takes no argument"},
 		"unset key":        {[]string{"collect", "--url", url, "--api-key-env", "NO_SUCH_VARIABLE", "--pp", "9", "--tg", "8"}, 2, "not set"},
 		"bad header":       {[]string{"collect", "--url", url, "--header", "x", "--pp", "9", "--tg", "8"}, 2, "NAME=VALUE"},
+		"own header":       {[]string{"collect", "--url", url, "--header", "host=x", "--pp", "9", "--tg", "8"}, 2, "host: tokwatt sets that"},
 		"no tokenizer":     {[]string{"collect", "--url", url, "--model", "m", "--pp", "32", "--tg", "8", "--tokenizer", "no/such/folder"}, 2, "no/such/folder"},
 		"server's counts":  {[]string{"collect", "--url", url, "--model", "m", "--pp", "32", "--tg", "8", "--tokenizer", "server"}, 0, ""},
 		"exo flag":         {[]string{"collect", "--url", url, "--pp", "9", "--tg", "8", "--sharding", "tensor"}, 2, "--engine exo"},

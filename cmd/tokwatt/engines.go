@@ -40,6 +40,9 @@ it also asks for one token where only an answer tells the server's version.`,
 			if cmd.Bool("shapes") {
 				return a.shapes(cmd)
 			}
+			if err := checkKeyEnv(cmd.String("api-key-env")); err != nil {
+				return err
+			}
 			url := cmd.String("url")
 			if url == "" {
 				rows := rowsOf(find.Local(ctx)...)

@@ -144,8 +144,8 @@ func items(v any) []string {
 // its result was printed.
 func (o options) kept() options {
 	out := o.without("json", "db", "header", "json-out", "stdout", "dry-run", "resume", "suite")
-	if u, ok := out["url"].(string); ok {
-		out["url"] = withoutSecrets(u)
+	if out["url"] != nil {
+		out["url"] = withoutSecrets(out.text("url"))
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -87,13 +88,24 @@ func parse(raw string) (*url.URL, error) {
 	}
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" {
-		return nil, fmt.Errorf("%q is no URL of a server: give one like http://127.0.0.1:8080", raw)
+		return nil, fmt.Errorf("%s is no URL of a server: give one like http://127.0.0.1:8080", sayable(raw))
 	}
 	if u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%q: the scheme must be http or https", raw)
+		return nil, fmt.Errorf("%s: the scheme must be http or https", sayable(raw))
 	}
 	u.Path, u.RawPath, u.Fragment = strings.TrimRight(u.Path, "/"), "", ""
 	return u, nil
+}
+
+// sayable is an address that is no URL, without what may be secret in it: of
+// one with a user nobody knows where the password ends.
+func sayable(raw string) string {
+	if strings.Contains(raw, "@") {
+		return "the address given (not shown, it names a user)"
+	}
+	raw, _, _ = strings.Cut(raw, "#")
+	raw, _, _ = strings.Cut(raw, "?")
+	return strconv.Quote(raw)
 }
 
 // Endpoint is the base for people and the store: without user and query.
