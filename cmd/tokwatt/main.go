@@ -29,7 +29,11 @@ func main() {
 	calibrate.RunIfServer()
 	// A reader that has seen enough ends neither a bench nor a cleaning up.
 	signal.Ignore(syscall.SIGPIPE)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	// After the first signal the second one finds no handler and ends the
 	// process at once.
 	context.AfterFunc(ctx, stop)

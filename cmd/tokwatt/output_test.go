@@ -137,6 +137,24 @@ func TestHangupKeepsWhatWasMeasured(t *testing.T) {
 	}
 }
 
+// TestNohup: who ignores the hangup before, as nohup does, measures on.
+func TestNohup(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "t.db")
+	args := append([]string{"-c", `trap "" HUP; exec "$0" "$@"`, os.Args[0]}, bothEngines(t, db)["server"]...)
+	s := started{Cmd: command(t.Context())}
+	s.Path, s.Args = "/bin/sh", append([]string{"sh"}, args...)
+	s.begin(t)
+	n := hasBatches(t, db, 1)
+	if err := syscall.Kill(s.Process.Pid, syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	hasBatches(t, db, n+20)
+	s.signal(t, syscall.SIGTERM)
+	if code := s.ProcessState.ExitCode(); code != exitInterrupted {
+		t.Errorf("exit %d: %s", code, &s.err)
+	}
+}
+
 func TestControlCharactersStayOutOfTheTerminal(t *testing.T) {
 	if got := harmless("a\x1b[31mb\x07\r\u009b1mc\n\td"); strings.ContainsAny(got, "\x1b\x07\r\u009b") || !strings.HasSuffix(got, "\n\td") {
 		t.Errorf("%q", got)

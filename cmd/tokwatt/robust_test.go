@@ -23,7 +23,15 @@ type started struct {
 
 func start(t *testing.T, args ...string) *started {
 	t.Helper()
-	s := &started{Cmd: command(context.Background(), args...), done: make(chan error, 1)}
+	s := &started{Cmd: command(context.Background(), args...)}
+	s.begin(t)
+	return s
+}
+
+// begin starts a program that was made in another way.
+func (s *started) begin(t *testing.T) {
+	t.Helper()
+	s.done = make(chan error, 1)
 	s.Stdout, s.Stderr = &s.out, &s.err
 	s.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := s.Start(); err != nil {
@@ -31,7 +39,6 @@ func start(t *testing.T, args ...string) *started {
 	}
 	go func() { s.done <- s.Wait() }()
 	t.Cleanup(func() { syscall.Kill(-s.Process.Pid, syscall.SIGKILL) })
-	return s
 }
 
 // signal sends sig to the whole group, as a terminal does, and returns how
