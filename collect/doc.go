@@ -9,7 +9,8 @@
 //  2. A [Driver] yields a [Target] per model (driver.go); its subpackages
 //     are the drivers. A [Job] is a spec with its driver.
 //  3. The [Runner] plans the batches of all jobs (runner.go, plan.go), less
-//     those that the [Past] of a resumed session has (resume.go).
+//     those that the [Past] of a resumed session has (resume.go); [Left] says
+//     which these are (rest.go).
 //  4. A [Prompter] (package collect/prompt) makes prompts of an exact length,
 //     asking the engine with patience (probe.go), and the runner each target's
 //     cases of them (target.go, point.go).

@@ -10,8 +10,9 @@ type work struct {
 	target  Target // nil where it was not found
 	err     error  // why it was not
 	job     Job
+	place   int         // of the job among all
 	info    TargetInfo  // what it said of itself before it is opened, in a resumed session
-	silent  bool        // it did not say so much
+	silence error       // why it did not say so much
 	past    *pastTarget // what it goes on with; nil: nothing
 	pending []step
 }
@@ -19,18 +20,9 @@ type work struct {
 // plan finds the targets of all jobs and what is left of each. Those that
 // could not be found are reported; those that have nothing left are dropped.
 func (s *run) plan(ctx context.Context) ([]work, error) {
-	var all, todo []work
-	for _, j := range s.jobs {
-		for t, err := range j.Driver.Targets(ctx, j.Spec) {
-			all = append(all, work{target: t, err: err, job: j})
-		}
-	}
-	if s.Past != nil {
-		s.recognise(ctx, all)
-	}
+	var todo []work
 	var lost []error
-	for _, w := range all {
-		w.pending = schedule(w.job.Spec, w.past)
+	for _, w := range s.survey(ctx) {
 		s.planned += int64(len(w.pending))
 		switch {
 		case len(w.pending) == 0:
@@ -51,6 +43,24 @@ func (s *run) plan(ctx context.Context) ([]work, error) {
 	return todo, nil
 }
 
+// survey asks for the targets of all jobs, and finds what is left of each.
+func (s *run) survey(ctx context.Context) []work {
+	var all []work
+	for i, j := range s.jobs {
+		for t, err := range j.Driver.Targets(ctx, j.Spec) {
+			all = append(all, work{target: t, err: err, job: j, place: i})
+		}
+	}
+	if s.Past != nil {
+		describe(ctx, all)
+		s.recognise(all)
+	}
+	for i := range all {
+		all[i].pending = schedule(all[i].job.Spec, all[i].past)
+	}
+	return all
+}
+
 // nothingLeft ends a session that has all its batches: where the last run died
 // before it could, or was told to stop, the end is still to be yielded.
 func (s *run) nothingLeft() error {
@@ -62,23 +72,24 @@ func (s *run) nothingLeft() error {
 	return ErrNothingLeft
 }
 
+// describe asks each target what it is.
+func describe(ctx context.Context, all []work) {
+	for i := range all {
+		w := &all[i]
+		if w.silence = w.err; w.silence == nil {
+			w.info, w.silence = w.target.Describe(ctx)
+		}
+	}
+}
+
 // recognise finds the past of each target. The ones that say what they are
 // come first; what then is left over is the past of those that do not answer,
 // so far as it can be.
-func (s *run) recognise(ctx context.Context, all []work) {
-	s.notify(Progress{Phase: PhaseOpen})
-	for i := range all {
-		w := &all[i]
-		if w.silent = w.err != nil; !w.silent {
-			var err error
-			w.info, err = w.target.Describe(ctx)
-			w.silent = err != nil
-		}
-	}
+func (s *run) recognise(all []work) {
 	for _, silent := range []bool{false, true} {
 		for _, whole := range []bool{true, false} {
 			for i := range all {
-				if w := &all[i]; w.silent == silent && w.past == nil {
+				if w := &all[i]; (w.silence != nil) == silent && w.past == nil {
 					w.past = s.claim(w, like, whole)
 				}
 			}

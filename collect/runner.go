@@ -54,12 +54,15 @@ type Runner struct {
 
 // Progress is how a run stands.
 type Progress struct {
-	Phase   Phase
-	Target  TargetInfo
-	Case    Case
-	Batch   *Batch // the one that just ended, in PhaseMeasured
-	Done    int64  // planned batches that are over
-	Planned int64  // of all jobs; in a resumed session those that were left
+	Phase  Phase
+	Target TargetInfo
+	Case   Case
+	Batch  *Batch // the one that just ended, in PhaseMeasured
+	Done   int64  // planned batches that are over
+	// Planned are the batches of all jobs; in a resumed session those that were
+	// left. It grows where a target turns out, once it is open, to be another
+	// than the one that was measured before.
+	Planned int64
 	Warning string // in PhaseWarning: one sentence
 }
 
@@ -105,10 +108,9 @@ func (e *TargetError) Unwrap() error { return e.Err }
 // yielded. The yielded records belong to the caller.
 func (r *Runner) Run(ctx context.Context, jobs ...Job) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		s := &run{Runner: r, jobs: jobs, clock: NewClock(), yield: yield}
+		s := &run{Runner: r, jobs: jobs, clock: NewClock(), yield: yield, claimed: map[*pastTarget]bool{}}
 		if r.Past != nil {
 			s.ids, s.segment, s.measured = r.Past.ids, r.Past.segment, r.Past.measured
-			s.claimed = map[*pastTarget]bool{}
 		}
 		s.segment++
 		if err := s.all(ctx); err != nil && !errors.Is(err, errStopped) {
