@@ -45,5 +45,22 @@ func (c *KVCache) Keep(streams []int) {
 	c.streams = len(streams)
 }
 
+// Trim drops all but the first n tokens of every stream.
+func (c *KVCache) Trim(n int) {
+	if n < 0 || n > c.length {
+		panic(fmt.Sprintf("mlx: a cache of %d tokens cut to %d", c.length, n))
+	}
+	c.c.Trim(n)
+	c.length = n
+}
+
+// Grow makes room for capacity tokens of each stream; it never takes any.
+func (c *KVCache) Grow(capacity int) {
+	if capacity > c.capacity {
+		c.c.Grow(capacity)
+		c.capacity = capacity
+	}
+}
+
 // Free frees the cache's memory.
 func (c *KVCache) Free() { c.c.Free() }

@@ -98,6 +98,7 @@ func TestOperations(t *testing.T) {
 			c.quantized()
 			c.rope()
 			c.attention()
+			c.growth()
 			c.mixture()
 			c.tokens()
 			return nil
@@ -305,6 +306,25 @@ func (c table) attention() {
 		}
 		want := attended(qf, allKeys, allValues, n, seq, total, heads, kvHeads, dim)
 		c.near(fmt.Sprint("attention, step ", step), c.s.Attention(q, cache, heads), n*seq, heads*dim, want)
+	}
+}
+
+// growth cuts a cache, makes it longer than it was made for, and goes on.
+func (c table) growth() {
+	const heads, dim = 2, 8
+	cache := c.s.NewKVCache(1, heads, dim, 4)
+	defer cache.Free()
+	var keys, values []float64
+	for _, step := range []struct{ trim, grow, seq int }{{0, 4, 4}, {3, 4, 1}, {2, 600, 590}, {592, 600, 1}} {
+		cache.Trim(step.trim)
+		cache.Grow(step.grow)
+		k, kf := c.array(step.seq, heads*dim)
+		v, vf := c.array(step.seq, heads*dim)
+		q, qf := c.array(step.seq, heads*dim)
+		cache.Append(k, v)
+		keys, values = append(keys[:step.trim*heads*dim], kf...), append(values[:step.trim*heads*dim], vf...)
+		want := attended(qf, keys, values, 1, step.seq, cache.Len(), heads, heads, dim)
+		c.near(fmt.Sprint("attention after a cut to ", step.trim), c.s.Attention(q, cache, heads), step.seq, heads*dim, want)
 	}
 }
 

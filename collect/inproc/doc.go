@@ -11,6 +11,6 @@
 //     (session.go); the stream's own goroutine parses it (stream.go).
 //
 // The worker gathers the requests of a batch and runs them as one [N, L] batch,
-// always from an empty cache, greedily, with an exact ban of the end of
+// from an empty cache unless the cache of the request before is wanted, greedily, with an exact ban of the end of
 // sequence. What it says of itself is a report of source "engine".
 package inproc

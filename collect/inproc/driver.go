@@ -38,7 +38,7 @@ func (d Driver) Targets(ctx context.Context, spec collect.Spec) iter.Seq2[collec
 			models = []string{engine.DefaultModel}
 		}
 		for _, name := range models {
-			t, err := d.target(name)
+			t, err := d.target(name, spec.Cache == collect.CachePrefix)
 			if err != nil {
 				if !yield(nil, err) {
 					return
@@ -54,11 +54,8 @@ func (d Driver) Targets(ctx context.Context, spec collect.Spec) iter.Seq2[collec
 
 // meets names what a spec asks of an engine and this one does not have.
 func meets(spec collect.Spec) error {
-	switch {
-	case spec.Temperature != nil && *spec.Temperature != 0:
+	if spec.Temperature != nil && *spec.Temperature != 0 {
 		return errors.New("tokwatt's own engine takes the likeliest token always: leave --temperature out, or 0")
-	case spec.Cache == collect.CachePrefix:
-		return errors.New("tokwatt's own engine keeps nothing between requests: leave --use-prefix-cache out")
 	}
 	return nil
 }

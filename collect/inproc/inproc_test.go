@@ -3,6 +3,7 @@ package inproc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,7 +58,7 @@ func TestTargets(t *testing.T) {
 		{collect.Spec{Models: []string{foreign}}, "", []string{"no tokenizer.json", filepath.Base(foreign)}},
 		{collect.Spec{Temperature: &hot}, "", []string{"--temperature"}},
 		{collect.Spec{Temperature: new(float64)}, "synthetic:tiny", nil},
-		{collect.Spec{Cache: collect.CachePrefix}, "", []string{"--use-prefix-cache"}},
+		{collect.Spec{Cache: collect.CachePrefix}, "synthetic:tiny", nil},
 	} {
 		all, errs := targets(c.spec)
 		var names []string
@@ -292,3 +293,33 @@ func (exact) Build(pp int64) (collect.Prompt, *int64) {
 }
 func (exact) Head() *int64                 { return nil }
 func (exact) Source() collect.PromptSource { return collect.PromptTokenizer }
+
+// TestPrefixCache holds that the cache serves a second request, and none that
+// is cold.
+func TestPrefixCache(t *testing.T) {
+	tgt, err := Driver{}.target("synthetic:tiny", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := tgt.Open(t.Context(), collect.NewClock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tgt.Close(t.Context())
+	call := collect.Call{Prompt: collect.Prompt{User: strings.Repeat("a", 97)}, MaxTokens: 4, BanEOS: true}
+	var text string
+	for i, want := range []string{"none 0", "exact 99", "none 0"} {
+		call.Cold = i == 2
+		a := together(t, e, 1, call, nil)[0]
+		if a.err != nil || a.report == nil {
+			t.Fatalf("%+v", a)
+		}
+		if got := fmt.Sprint(a.report.PrefixCacheHit, " ", *a.report.CachedTokens); got != want {
+			t.Errorf("request %d: %s, want %s", i, got, want)
+		}
+		if text != "" && a.text != text {
+			t.Errorf("request %d: another answer", i)
+		}
+		text = a.text
+	}
+}

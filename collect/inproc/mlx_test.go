@@ -21,7 +21,7 @@ func TestMLX(t *testing.T) {
 		}
 		t.Skip(why)
 	}
-	tgt, err := Driver{Backend: engine.MLX}.target("synthetic:tiny")
+	tgt, err := Driver{Backend: engine.MLX}.target("synthetic:tiny", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,12 +55,12 @@ func TestEncoder(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := Driver{Encoder: func(folder string) (Encode, error) { return nil, refused }}
-	if _, err := d.target(dir); !errors.Is(err, refused) {
+	if _, err := d.target(dir, false); !errors.Is(err, refused) {
 		t.Errorf("got %v", err)
 	}
 
 	// The tiny model's own vocabulary, but twice every byte.
-	tgt, err := Driver{}.target("synthetic:tiny")
+	tgt, err := Driver{}.target("synthetic:tiny", false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -147,7 +147,7 @@ func startScript(t *testing.T, p collecttest.Plan) collecttest.Server {
 	}
 	t.Setenv(planVar, string(plan))
 	t.Setenv(logVar, log)
-	tgt, err := Driver{}.target(engine.DefaultModel)
+	tgt, err := Driver{}.target(engine.DefaultModel, false)
 	if err != nil {
 		t.Fatal(err)
 	}

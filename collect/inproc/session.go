@@ -14,6 +14,7 @@ type reference struct {
 	load   engine.Load
 	model  string // as it is called
 	encode Encode // nil: the engine makes tokens itself
+	prefix bool   // requests that are not cold use what is in the cache
 	clock  *collect.Clock
 
 	mu     sync.Mutex

@@ -42,7 +42,7 @@ func (e *reference) Open(ctx context.Context, call collect.Call) (collect.Stream
 		report: collect.Report{Source: collect.ReportEngine, Model: e.model}}
 	request := engine.Request{
 		Streams: int(max(call.Streams, 1)), System: call.Prompt.System, User: call.Prompt.User,
-		MaxTokens: int(min(call.MaxTokens, math.MaxInt32)), BanEOS: call.BanEOS,
+		MaxTokens: int(min(call.MaxTokens, math.MaxInt32)), BanEOS: call.BanEOS, Prefix: e.prefix && !call.Cold,
 	}
 	if e.encode != nil {
 		request.System, request.User = "", ""

@@ -18,6 +18,7 @@ type target struct {
 	load   engine.Load
 	info   engine.Info
 	encode Encode     // nil: the engine makes tokens itself
+	prefix bool       // requests that are not cold use what is in the cache
 	engine *reference // once open
 	loaded *engine.Loaded
 	loadS  *float64
@@ -26,8 +27,10 @@ type target struct {
 // errNoText says that a folder can be loaded but not talked to.
 var errNoText = errors.New("the reference engine reads no tokenizer.json, so it takes text only for synthetic models and folders that tokwatt wrote: measure this folder through a server with --url")
 
-func (d Driver) target(name string) (*target, error) {
-	t := &target{load: engine.Load{Model: name, Backend: d.Backend, Library: d.Library}}
+// target is a model to measure; with prefix, requests begin with what the one
+// before left in the cache.
+func (d Driver) target(name string, prefix bool) (*target, error) {
+	t := &target{prefix: prefix, load: engine.Load{Model: name, Backend: d.Backend, Library: d.Library}}
 	var err error
 	t.info, err = engine.InspectLoad(t.load)
 	if err == nil && !t.info.Text {
@@ -97,7 +100,7 @@ func version(computes string) string {
 
 // Open starts the worker and loads the model.
 func (t *target) Open(ctx context.Context, clock *collect.Clock) (collect.Engine, error) {
-	e := &reference{load: t.load, model: t.info.Name, encode: t.encode, clock: clock}
+	e := &reference{load: t.load, model: t.info.Name, encode: t.encode, prefix: t.prefix, clock: clock}
 	began := time.Now()
 	s, err := e.session(ctx)
 	if err != nil {

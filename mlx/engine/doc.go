@@ -20,7 +20,8 @@
 //     cheaply whose a line is, [Decode] what it says (frames.go).
 //   - Requests released together run as one batch [N, L]: prompts of one length,
 //     nothing padded. Those of other lengths wait their turn.
-//   - Every request starts with an empty cache. A ban of the end of sequence is
+//   - Every request starts with an empty cache, unless it asks for what the one
+//     before it left (prefix.go). A ban of the end of sequence is
 //     a bias of −∞ on its tokens.
 //   - [Inspect] says what a model is before it is loaded.
 package engine

@@ -35,6 +35,10 @@ type Request struct {
 	IDs       []int32 `json:"ids,omitempty"` // tokens as they are, instead of text
 	MaxTokens int     `json:"max_tokens"`
 	BanEOS    bool    `json:"ban_eos"` // go on to MaxTokens, whatever the model says
+	// Prefix says to begin with what the request before left in the cache, as
+	// far as it is the same, and to leave the cache to the next. Only a stream
+	// alone does; any other request begins with an empty cache and leaves none.
+	Prefix bool `json:"prefix,omitempty"`
 }
 
 // input is a line that a worker reads; one field is set.
@@ -68,18 +72,25 @@ type Loaded struct {
 type Stats struct {
 	PromptTokens     int64    `json:"prompt_tokens"`
 	GenerationTokens int64    `json:"generation_tokens"`  // without the end of sequence that stopped it
-	PromptTPS        *float64 `json:"prompt_tps"`         // prompt tokens / PrefillS
+	PromptTPS        *float64 `json:"prompt_tps"`         // (prompt tokens − cached tokens) / PrefillS
 	GenerationTPS    *float64 `json:"generation_tps"`     // (n − 1) / time from the first token to the last; null under 2
 	PrefillS         float64  `json:"prefill_s"`          // from the batch's start to the first token
 	FinishReason     string   `json:"finish_reason"`      // "length" or "stop"
 	BatchStreams     int      `json:"batch_streams"`      // requests that were prefilled together
-	CachedTokens     int64    `json:"cached_tokens"`      // always 0: every request starts cold
-	PrefixCacheHit   string   `json:"prefix_cache_hit"`   // always "none"
+	CachedTokens     int64    `json:"cached_tokens"`      // of the prompt, that the cache had
+	PrefixCacheHit   string   `json:"prefix_cache_hit"`   // "none", "partial" or "exact": of an exact hit the last token is computed anew
 	PeakMemoryBytes  *int64   `json:"peak_memory_bytes"`  // see PeakMemoryScope
 	PeakMemoryScope  string   `json:"peak_memory_scope"`  // "process": the worker's largest resident set since it started; "arrays": MLX's arrays during the batch
 	Threads          int      `json:"threads"`            // cores that the operations may use; 0 where MLX decides
 	PrefillChunk     int      `json:"prefill_chunk_rows"` // tokens taken through the model at once, of all streams
 }
+
+// What the cache had of a prompt.
+const (
+	HitNone    = "none"
+	HitPartial = "partial"
+	HitExact   = "exact" // all of it
+)
 
 // The finish reasons.
 const (

@@ -34,6 +34,7 @@ type generator struct {
 	stream *mlx.Stream          // the model's
 	chunk  int                  // rows of a prompt taken through the model at once
 	ban    mlx.Array            // −∞ on every end of sequence, else 0
+	left   *leftover            // what the last request left for the next
 	write  func(lines []byte)   // sends frames, all at once
 	over   func(j *job)         // is told when a request is over
 	now    func() time.Duration // monotonic
@@ -68,6 +69,10 @@ type batch struct {
 	rows    []row
 	streams int // at the start
 	cache   *model.Cache
+	cached  int     // tokens of the prompt that the cache had at the start
+	hit     string  // what that was of the prompt
+	fed     []int32 // tokens of the first stream, in the order in which they go into the cache
+	failed  bool
 	start   time.Duration
 	out     []byte // frames not yet written
 }
@@ -85,8 +90,9 @@ func (g *generator) run(jobs []*job) {
 		return
 	}
 	g.stream.ResetPeak()
-	b.cache = g.model.NewCache(len(jobs), capacity)
-	defer b.cache.Free()
+	b.take(capacity)
+	b.fed = slices.Clone(jobs[0].prompt)
+	defer b.leave(len(jobs) == 1 && jobs[0].Prefix)
 	if next := b.prefill(); next != nil {
 		b.decode(next)
 	}
@@ -109,8 +115,11 @@ func (b *batch) decode(tokens mlx.Tokens) {
 		}
 		if err != nil {
 			b.fail(err)
-		} else if at := b.emit(ids); len(at) < len(ids) || next == nil {
-			next = b.after(next, ids, at)
+		} else {
+			b.fed = append(b.fed, ids[0])
+			if at := b.emit(ids); len(at) < len(ids) || next == nil {
+				next = b.after(next, ids, at)
+			}
 		}
 		if len(b.rows) == 0 && next != nil {
 			s.FreeTokens(next)
@@ -153,7 +162,7 @@ func (g *generator) fits(streams, tokens int) error {
 // is nil if all are cancelled, or failed.
 func (b *batch) prefill() mlx.Tokens {
 	length, chunk := len(b.rows[0].prompt), max(1, b.chunk/len(b.rows))
-	for at := 0; ; at += chunk {
+	for at := b.cached; ; at += chunk {
 		b.keep(func(r int) bool { return !b.rows[r].cancelled.Load() })
 		if len(b.rows) == 0 {
 			return nil
@@ -264,7 +273,7 @@ func (b *batch) keep(stay func(i int) bool) []int {
 func (b *batch) done(r *row, reason string, now time.Duration) {
 	s := &Stats{
 		PromptTokens: int64(len(r.prompt)), GenerationTokens: int64(r.n), FinishReason: reason,
-		BatchStreams: b.streams, PrefixCacheHit: "none", PeakMemoryBytes: b.stream.Peak(), PeakMemoryScope: "arrays",
+		BatchStreams: b.streams, CachedTokens: int64(b.cached), PrefixCacheHit: b.hit, PeakMemoryBytes: b.stream.Peak(), PeakMemoryScope: "arrays",
 		Threads: b.stream.Info().Threads, PrefillChunk: b.chunk,
 	}
 	if s.PeakMemoryBytes == nil {
@@ -274,7 +283,7 @@ func (b *batch) done(r *row, reason string, now time.Duration) {
 		r.first = now
 	}
 	s.PrefillS = (r.first - b.start).Seconds()
-	s.PromptTPS = rate(len(r.prompt), r.first-b.start)
+	s.PromptTPS = rate(len(r.prompt)-b.cached, r.first-b.start)
 	s.GenerationTPS = rate(r.n-1, r.last-r.first)
 	b.out = appendFrame(b.out, Frame{Stream: r.ID, Done: s})
 }
@@ -294,7 +303,7 @@ func (b *batch) fail(err error) {
 		b.out = appendFrame(b.out, Frame{Stream: r.ID, Error: err.Error()})
 		b.over(r.job)
 	}
-	b.rows = nil
+	b.rows, b.failed = nil, true
 	b.flush()
 }
 

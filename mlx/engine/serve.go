@@ -214,14 +214,14 @@ func (s *server) gather() []*job {
 	}
 }
 
-// alike splits a group into batches: those of one length, limit and ban, in
+// alike splits a group into batches: those of one length, limit, ban and cache, in
 // order of arrival.
 func alike(group []*job) [][]*job {
 	var out [][]*job
 next:
 	for _, j := range group {
 		for i, b := range out {
-			if len(b[0].prompt) == len(j.prompt) && b[0].MaxTokens == j.MaxTokens && b[0].BanEOS == j.BanEOS {
+			if len(b[0].prompt) == len(j.prompt) && b[0].MaxTokens == j.MaxTokens && b[0].BanEOS == j.BanEOS && b[0].Prefix == j.Prefix {
 				out[i] = append(b, j)
 				continue next
 			}

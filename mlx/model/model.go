@@ -55,6 +55,20 @@ func (c *Cache) Keep(streams []int) {
 	}
 }
 
+// Trim drops all but the first n tokens of every stream.
+func (c *Cache) Trim(n int) {
+	for _, l := range c.layers {
+		l.Trim(n)
+	}
+}
+
+// Grow makes room for capacity tokens of each stream.
+func (c *Cache) Grow(capacity int) {
+	for _, l := range c.layers {
+		l.Grow(capacity)
+	}
+}
+
 // Free frees the cache's memory.
 func (c *Cache) Free() {
 	for _, l := range c.layers {

@@ -44,6 +44,10 @@ type Cache interface {
 	Append(k, v Array)
 	// Keep drops all streams but the given ones, in ascending order.
 	Keep(streams []int)
+	// Trim drops all but the first n tokens of every stream.
+	Trim(n int)
+	// Grow makes room for capacity tokens of each stream.
+	Grow(capacity int)
 	Free()
 }
 

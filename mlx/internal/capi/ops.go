@@ -137,6 +137,22 @@ func (l *Library) AsType(a Handle, t DType) Handle {
 	return l.op("mlx_astype", l.fn.mlx_astype, uintptr(a), uintptr(t))
 }
 
+// ConcatenateAxis is two arrays, one behind the other along an axis.
+func (l *Library) ConcatenateAxis(axis int, a, b Handle) Handle {
+	if a == None || b == None {
+		return None // an earlier failure's
+	}
+	l.many[0], l.many[1] = a, b
+	l.slot = l.vec
+	if !l.set(2) {
+		return None
+	}
+	out := l.op("mlx_concatenate_axis", l.fn.mlx_concatenate_axis, l.vec, uintptr(axis))
+	l.slot = l.vec
+	l.set(0)
+	return out
+}
+
 // Contiguous is a in row-major order.
 func (l *Library) Contiguous(a Handle) Handle {
 	return l.op("mlx_contiguous", l.fn.mlx_contiguous, uintptr(a), 0)

@@ -1,6 +1,10 @@
 package host
 
-import "tokwatt/mlx/internal/backend"
+import (
+	"slices"
+
+	"tokwatt/mlx/internal/backend"
+)
 
 // cache holds, per stream and head, its tokens' rows of dim.
 type cache struct {
@@ -41,6 +45,21 @@ func (c *cache) Keep(streams []int) {
 	clear(c.keys[len(keys):])
 	clear(c.values[len(values):])
 	c.keys, c.values = keys, values
+}
+
+// Trim shortens each head's rows.
+func (c *cache) Trim(n int) {
+	for i := range c.keys {
+		c.keys[i], c.values[i] = c.keys[i][:n*c.dim], c.values[i][:n*c.dim]
+	}
+}
+
+// Grow copies where there is too little room.
+func (c *cache) Grow(capacity int) {
+	for i := range c.keys {
+		more := max(0, capacity*c.dim-len(c.keys[i]))
+		c.keys[i], c.values[i] = slices.Grow(c.keys[i], more), slices.Grow(c.values[i], more)
+	}
 }
 
 // Free forgets the cache's memory.

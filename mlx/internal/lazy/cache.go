@@ -23,9 +23,11 @@ type cache struct {
 
 // Cache makes an empty cache.
 func (b *Backend) Cache(streams, heads, dim, capacity int) backend.Cache {
-	reserve := (capacity + cacheStep - 1) / cacheStep * cacheStep
-	return &cache{b: b, streams: streams, heads: heads, dim: dim, reserve: reserve}
+	return &cache{b: b, streams: streams, heads: heads, dim: dim, reserve: steps(capacity)}
 }
+
+// steps is a capacity, rounded up.
+func steps(capacity int) int { return (capacity + cacheStep - 1) / cacheStep * cacheStep }
 
 // Append writes behind what there is.
 func (c *cache) Append(k, v backend.Array) {
@@ -65,6 +67,26 @@ func (c *cache) Keep(streams []int) {
 		c.b.Library.Free(old)
 	}
 	c.streams = len(streams)
+}
+
+// Trim forgets where the end was: what is behind is written over.
+func (c *cache) Trim(n int) { c.length = n }
+
+// Grow appends zeros.
+func (c *cache) Grow(capacity int) {
+	more := steps(capacity) - c.reserve
+	if more <= 0 {
+		return
+	}
+	c.reserve += more
+	for _, h := range []*capi.Handle{&c.keys, &c.values} {
+		if old := *h; old != capi.None {
+			room := c.b.Zeros(c.b.TypeOf(old), int32(c.streams), int32(c.heads), int32(more), int32(c.dim))
+			*h = c.b.ConcatenateAxis(2, old, room)
+			c.b.Library.Free(old)
+			c.b.Library.Free(room)
+		}
+	}
 }
 
 // Free gives up the cache.
