@@ -61,7 +61,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, bench bool) (reque
 		return request{}, r.Context().Err()
 	}
 	defer func() { <-s.reading }()
-	body, err := readAll(w, r)
+	body, err := readAll(w, r, MaxBody)
 	if err != nil {
 		return request{}, err
 	}
@@ -69,15 +69,15 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, bench bool) (reque
 }
 
 // readAll reads a body of bounded size in a bounded time.
-func readAll(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+func readAll(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // where there are none, a test asks
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	_ = control.SetReadDeadline(time.Time{})
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return nil, faultf(http.StatusRequestEntityTooLarge, "the body is larger than %d bytes, which no model takes", MaxBody)
+		return nil, faultf(http.StatusRequestEntityTooLarge, "the body is larger than %d bytes, which is the most here", most)
 	case err != nil:
 		return nil, faultf(http.StatusBadRequest, "the body did not come whole: %v", err)
 	}
@@ -183,9 +183,13 @@ func (s *Server) events(c *call, each func(event) error, o *outcome) (err error)
 
 // account adds what a call took.
 func (s *Server) account(c *call, o *outcome) {
+	meter := s.opts.Meter
+	if o.ending == closing { // there is no time to wait for a reading
+		meter = nil
+	}
 	s.mark()
 	_, first := c.times()
-	o.power = usageOf(s.opts.Meter, s.node, c.arrived, first, o.ended)
+	o.power = usageOf(meter, s.node, c.arrived, first, o.ended)
 }
 
 func (s *Server) mark() {

@@ -54,6 +54,8 @@ const (
 	// MaxBody is the largest body that is read, in bytes: the longest context
 	// of the models that there are, each byte of it escaped.
 	MaxBody = 4 << 20
+	// maxCommand is the same of bodies that are no chat.
+	maxCommand = 64 << 10
 	// MaxInstances is how many handles there may be at once.
 	MaxInstances = 16
 	// maxConnections is how many connections are served at once; more wait to

@@ -131,7 +131,7 @@ type command struct {
 const received = "Command received."
 
 func (s *Server) postInstance(w http.ResponseWriter, r *http.Request) {
-	body, err := readAll(w, r)
+	body, err := readAll(w, r, maxCommand)
 	var b struct {
 		Instance json.RawMessage `json:"instance"`
 	}
@@ -149,7 +149,7 @@ func (s *Server) postInstance(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) placeInstance(w http.ResponseWriter, r *http.Request) {
-	body, err := readAll(w, r)
+	body, err := readAll(w, r, maxCommand)
 	var b struct {
 		Model string `json:"model_id"`
 	}
@@ -221,7 +221,7 @@ func (s *Server) getState(w http.ResponseWriter, r *http.Request) {
 
 // startDownload has nothing to do: the model is here.
 func (s *Server) startDownload(w http.ResponseWriter, r *http.Request) {
-	if _, err := readAll(w, r); err != nil {
+	if _, err := readAll(w, r, maxCommand); err != nil {
 		refuse(w, asFault(err))
 		return
 	}
