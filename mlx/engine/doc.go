@@ -23,5 +23,6 @@
 //   - Every request starts with an empty cache, unless it asks for what the one
 //     before it left (prefix.go). A ban of the end of sequence is
 //     a bias of −∞ on its tokens.
-//   - [Inspect] says what a model is before it is loaded.
+//   - [Inspect] says what a model is before it is loaded, [Probe] whether there is
+//     an MLX to compute with.
 package engine

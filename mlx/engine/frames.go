@@ -11,7 +11,7 @@ import (
 
 // Load is what a worker loads: its first line of input.
 type Load struct {
-	Model   string  `json:"model"`             // "synthetic:SHAPE", or a folder
+	Model   string  `json:"model"`             // "synthetic:SHAPE", or a folder; empty: nothing, see Probe
 	Seed    uint64  `json:"seed"`              // of synthetic weights
 	Backend Backend `json:"backend,omitempty"` // who computes
 	Library string  `json:"library,omitempty"` // path of MLX's library; empty: wherever it is found

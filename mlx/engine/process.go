@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"tokwatt/mlx"
 )
 
 // Worker is a running worker process, seen from its parent.
@@ -52,6 +54,18 @@ func Start(ctx context.Context, l Load) (*Worker, error) {
 		return nil, died
 	}
 	return nil, err
+}
+
+// Probe says what MLX's library is, if it can be used: it is loaded and checked
+// in a worker that ends at once, so that a library that crashes ends nothing
+// else. The error says what was tried, or what is wrong.
+func Probe(ctx context.Context, library string) (mlx.Info, error) {
+	w, err := Start(ctx, Load{Backend: MLX, Library: library})
+	if err != nil {
+		return mlx.Info{}, err
+	}
+	defer w.Close()
+	return w.Loaded().Backend, nil
 }
 
 // spawn runs this program again, as a worker.

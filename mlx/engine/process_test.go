@@ -378,6 +378,17 @@ func TestMLXSaysWhyNot(t *testing.T) {
 	}
 }
 
+func TestProbe(t *testing.T) {
+	withMLX(t)
+	info, err := Probe(t.Context(), "")
+	if err != nil || info.Name != "mlx" || info.Version == "" || len(info.LibrarySHA) != 64 {
+		t.Errorf("%+v, %v", info, err)
+	}
+	if _, err := Probe(t.Context(), "/no/such/libmlxc.so"); err == nil || !strings.Contains(err.Error(), "not there") {
+		t.Errorf("no library: %v", err)
+	}
+}
+
 // TestMLXKilled holds that a worker's end while MLX computes is told as any.
 func TestMLXKilled(t *testing.T) {
 	withMLX(t)

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"tokwatt/mlx"
 	"tokwatt/mlx/model"
 )
 
@@ -26,13 +27,14 @@ const keepAtMost = 256 << 20
 
 // server is a worker at work: read takes requests in while run generates.
 type server struct {
-	mu    sync.Mutex
-	jobs  map[int64]*job // those not over
-	queue []*job         // those not yet begun, in order of arrival
-	more  chan struct{}  // holds one element if the queue has grown
-	model *model.Model
-	out   io.Writer
-	gone  func(error) // is told that nobody can hear us
+	mu     sync.Mutex
+	jobs   map[int64]*job // those not over
+	queue  []*job         // those not yet begun, in order of arrival
+	more   chan struct{}  // holds one element if the queue has grown
+	stream *mlx.Stream
+	model  *model.Model // nil in a probe
+	out    io.Writer
+	gone   func(error) // is told that nobody can hear us
 }
 
 // serve loads what the first line of in says and then generates what is asked
@@ -50,8 +52,12 @@ func serve(in io.Reader, out io.Writer, gone func(error)) error {
 	loaded.LoadS = time.Since(began).Seconds()
 	tune(loaded)
 	s.write(appendFrame(nil, Frame{Loaded: loaded}))
+	if s.model == nil { // it was a probe, and ends when our input does
+		s.read(lines)
+		return nil
+	}
 	go s.read(lines)
-	stream := s.model.Stream
+	stream := s.stream
 	var g *generator
 	stream.Do(func() { g = newGenerator(s.model, s.write, s.over) })
 	for {
@@ -69,8 +75,11 @@ func serve(in io.Reader, out io.Writer, gone func(error)) error {
 
 // loaded says what was loaded.
 func (s *server) loaded() *Loaded {
-	info := s.model.Stream.Info()
-	l := &Loaded{WeightBytes: s.model.Config.HeldBy(info).WeightBytes(), Backend: info}
+	info := s.stream.Info()
+	l := &Loaded{Backend: info}
+	if s.model != nil {
+		l.WeightBytes = s.model.Config.HeldBy(info).WeightBytes()
+	}
 	if info.Name == "mlx" {
 		l.Environment = environment(os.Environ())
 	}
@@ -97,11 +106,10 @@ func (s *server) load(lines *bufio.Reader) error {
 	if err := json.Unmarshal(line, &in); err != nil || in.Load == nil {
 		return errors.New("the worker was not told what to load: its first line is none of tokwatt's")
 	}
-	stream, err := newStream(*in.Load)
-	if err != nil {
+	if s.stream, err = newStream(*in.Load); err != nil || in.Load.Model == "" {
 		return err
 	}
-	stream.Do(func() { s.model, err = load(stream, *in.Load) })
+	s.stream.Do(func() { s.model, err = load(s.stream, *in.Load) })
 	return err
 }
 
@@ -125,6 +133,9 @@ func (s *server) read(lines *bufio.Reader) {
 			return
 		}
 		switch {
+		case s.model == nil:
+			s.gone(errors.New("a probe has no model to run"))
+			return
 		case in.Run != nil:
 			s.take(&job{Request: *in.Run})
 		case in.Cancel != 0:
