@@ -84,7 +84,8 @@ func (s system) names() []string {
 // anything included: their channels say why. None, or [Auto] alone, is what
 // this machine has; [Off] alone is none. What a source says it can read is
 // found out here, once: its Probe repeats it. Whoever gets them closes them
-// with [Close]. The error is a name that this system does not know.
+// with [Close]. A URL among the names is that of a macmon serve, on this
+// machine or another. The error is a name that this system does not know.
 func Sources(ctx context.Context, names []string) ([]power.Source, error) {
 	return thisSystem().choose(ctx, names)
 }
@@ -97,8 +98,12 @@ func (s system) check(names []string) error {
 		switch {
 		case (name == Auto || name == Off) && len(names) > 1:
 			return fmt.Errorf("%s stands alone: leave out the other names", name)
+		case isAddress(name):
+			if _, err := macmon.Serve(name); err != nil {
+				return err
+			}
 		case name != Auto && name != Off && !slices.Contains(s.names(), name):
-			return fmt.Errorf("there is no source %q on this system: take %s, %s, or some of %s", name, Auto, Off, strings.Join(s.names(), ", "))
+			return fmt.Errorf("there is no source %q on this system: take %s, %s, some of %s, or the URL of a macmon serve", name, Auto, Off, strings.Join(s.names(), ", "))
 		}
 	}
 	return nil
@@ -120,8 +125,20 @@ func (s system) choose(ctx context.Context, names []string) ([]power.Source, err
 			wanted = append(wanted, m)
 		}
 	}
+	for _, name := range names {
+		if isAddress(name) {
+			s, err := macmon.Serve(name)
+			if err != nil {
+				return nil, err
+			}
+			wanted = append(wanted, maker{name, func() power.Source { return s }})
+		}
+	}
 	return probeAll(ctx, wanted), nil
 }
+
+// isAddress tells the URL of a macmon serve from the name of a source.
+func isAddress(name string) bool { return strings.Contains(name, "://") }
 
 // auto takes what this machine has.
 func (s system) auto(ctx context.Context) []power.Source {
