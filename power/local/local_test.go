@@ -83,7 +83,7 @@ func TestChoose(t *testing.T) {
 		{true, "good other", "other", "other", ""},
 		{true, "good other", "last other", "other last", ""},
 		{false, "good", "good good", "good", ""},
-		{false, "good", "bad", "", `no source "bad" on this system: take auto, off, or some of good, last`},
+		{false, "good", "bad", "", `no source "bad" on this system: take auto, off, some of good, last, or the URL of a macmon serve`},
 		{false, "good", "good off", "", "off stands alone"},
 		{false, "good", "auto good", "", "auto stands alone"},
 	} {
