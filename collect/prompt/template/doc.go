@@ -14,10 +14,12 @@
 //     (python.go, values.go), which follow Python, and names those that we
 //     don't have, so that running into one is an error. In branches that a
 //     system and a user message never reach they do no harm.
-//  3. scopes (scope.go) gives each turn of a loop the variables that stood
+//  3. bound (operators.go) makes operators, subscripts, loops and calls ask a
+//     meter (meter.go) before they do anything: a template comes with a model's
+//     files, and a program can take all memory, never end, or overflow the stack.
+//     The operators are ours then (arithmetic.go), as are the functions of lists
+//     (lists.go); all that a template runs is bounded in steps, in text, in time
+//     and in depth, at each rendering.
+//  4. scopes (scope.go) gives each turn of a loop the variables that stood
 //     before the loop, as Jinja does.
-//
-// What remains: some mistakes that Jinja stops at, such as adding a string to a
-// number, are rendered; no server gets as far as that with such a template. And
-// None joined to a string by ~ is nothing instead of "None".
 package template

@@ -37,12 +37,15 @@ func tokens(body string) ([]token, error) {
 			for i+n < len(body) && isName(body[i+n]) {
 				n++
 			}
-			if c < '0' || c > '9' {
-				t.kind = 'n'
-			}
 			t.text = body[i : i+n]
+			switch {
+			case c < '0' || c > '9':
+				t.kind = 'n'
+			case strings.Trim(t.text, "0123456789") != "":
+				return nil, &UnsupportedError{What: fmt.Sprintf("the number %q", clip(t.text))}
+			}
 		case c >= utf8.RuneSelf:
-			return nil, &UnsupportedError{What: fmt.Sprintf("the character in %q", body)}
+			return nil, &UnsupportedError{What: fmt.Sprintf("the character in %q", clip(body))}
 		default:
 			t.text = body[i : i+1]
 		}
@@ -76,12 +79,12 @@ func unescape(s string) (string, error) {
 		case digits > 0 && i+digits < len(s):
 			r, err := strconv.ParseUint(s[i+1:i+1+digits], 16, 32)
 			if err != nil || r >= 0xd800 && r < 0xe000 || r > 0x10ffff {
-				return "", &UnsupportedError{What: fmt.Sprintf("the string %q", s)}
+				return "", &UnsupportedError{What: fmt.Sprintf("the string %q", clip(s))}
 			}
 			b.WriteRune(rune(r))
 			i += digits
 		case digits > 0 || s[i] == 'N' || s[i] >= '0' && s[i] <= '7':
-			return "", &UnsupportedError{What: fmt.Sprintf("the string %q", s)}
+			return "", &UnsupportedError{What: fmt.Sprintf("the string %q", clip(s))}
 		default:
 			b.WriteByte('\\')
 			b.WriteByte(s[i])
@@ -104,22 +107,16 @@ const (
 	kept       = ours + "kept"
 	tester     = ours + "is"
 	antitester = ours + "isnot"
+	operation  = ours + "op"    // of a binary operator
+	callee     = ours + "fn"    // what is called
+	each       = ours + "each"  // what a loop runs over
+	condit     = ours + "when"  // a loop's condition
+	turn       = ours + "turn"  // a turn of a loop
+	enter      = ours + "enter" // a macro's begin
+	leave      = ours + "leave" // and its end
+	part       = ours + "part"  // what is sliced or looked up in
+	key        = ours + "key"   // what is looked up
 )
-
-// engineFilters and engineMethods are those in which the interpreter does as
-// Jinja does with what chat templates give them.
-var (
-	engineFilters = words("default d length count list join map select reject selectattr rejectattr string safe items replace")
-	engineMethods = words("items keys values get append pop insert update cycle next")
-)
-
-func words(list string) map[string]bool {
-	out := map[string]bool{}
-	for _, w := range strings.Fields(list) {
-		out[w] = true
-	}
-	return out
-}
 
 // rewrite puts our functions in the place of filters, methods and tests; all
 // three become filters, which bind as tightly. What we don't have is noted in
@@ -136,13 +133,10 @@ func rewrite(list []token, lacks map[string]bool) ([]token, error) {
 		case strings.HasPrefix(t.text, ours):
 			return nil, &UnsupportedError{What: "the name " + t.text}
 		case is(i-1, "|"):
-			t.text = replacement(t.text, engineFilters, filters, lacks)
+			t.text = replacement(t.text, listFilters, filters, lacks)
 		case is(i-1, ".") && is(i+1, "("):
-			name := replacement(t.text, engineMethods, methods, lacks)
-			if name != t.text {
-				out[len(out)-1].text = "|"
-			}
-			t.text = name
+			t.text = replacement(t.text, listMethods, methods, lacks)
+			out[len(out)-1].text = "|"
 		case t.text == "is" && !is(i-1, "."):
 			call, used, err := testCall(list[i:])
 			if err != nil {
@@ -165,7 +159,7 @@ func testCall(list []token) (call []token, used int, err error) {
 		name, fn = 2, antitester
 	}
 	if name >= len(list) || list[name].kind != 'n' {
-		return nil, 0, &UnsupportedError{What: fmt.Sprintf("%q", source(list))}
+		return nil, 0, &UnsupportedError{What: fmt.Sprintf("%q", clip(source(list)))}
 	}
 	call = []token{{kind: 'o', text: "|"}, {kind: 'n', text: fn}, {kind: 'o', text: "("}, {kind: 's', text: list[name].text}}
 	used = name + 1
@@ -178,13 +172,13 @@ func testCall(list []token) (call []token, used int, err error) {
 	case next.kind == 'n' && (next.text == "and" || next.text == "or" || next.text == "else"):
 		return append(call, token{kind: 'o', text: ")"}), used, nil
 	}
-	return nil, 0, &UnsupportedError{What: fmt.Sprintf("an argument without brackets in %q", source(list))}
+	return nil, 0, &UnsupportedError{What: fmt.Sprintf("an argument without brackets in %q", clip(source(list)))}
 }
 
 // replacement is the name by which a filter or method is called.
-func replacement(name string, engine map[string]bool, own map[string]function, lacks map[string]bool) string {
-	if engine[name] {
-		return name
+func replacement(name string, lists map[string]bool, own map[string]function, lacks map[string]bool) string {
+	if lists[name] {
+		return ours + name
 	}
 	if f, ok := own[name]; ok {
 		return ours + f.name
@@ -209,4 +203,13 @@ func source(list []token) string {
 		last = text[len(text)-1]
 	}
 	return b.String()
+}
+
+// clip shortens what a message repeats.
+func clip(s string) string {
+	const most = 80
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
 }

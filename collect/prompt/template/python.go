@@ -2,6 +2,7 @@ package template
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -29,6 +30,7 @@ var (
 		"last":       {"last", element(false)},
 		"tojson":     {"tojson", tojson},
 		"int":        {"int", integer},
+		"replace":    {"replace", replace},
 	}
 	methods = map[string]function{
 		"strip":        {"strip", trimmed(strings.TrimFunc)},
@@ -76,6 +78,9 @@ func trimmed(trim func(string, func(rune) bool) string) func([]jinja.Value) (jin
 		}
 		cut := isSpace
 		if len(s) == 2 {
+			if len(s[1]) > maxNesting {
+				return jinja.Undefined(), errors.New("many characters to take away")
+			}
 			cut = func(r rune) bool { return strings.ContainsRune(s[1], r) }
 		}
 		return jinja.NewString(trim(s[0], cut)), nil
@@ -137,24 +142,22 @@ func titleFilter(s string) string {
 // element is the first or last of a list or a string.
 func element(first bool) func([]jinja.Value) (jinja.Value, error) {
 	return func(args []jinja.Value) (jinja.Value, error) {
-		var all []jinja.Value
 		switch v := args[0]; {
-		case v.IsList():
-			all = v.AsList().Items
-		case v.IsString():
-			for _, r := range v.AsString() {
-				all = append(all, jinja.NewString(string(r)))
+		case v.IsList() && v.AsList().Len() > 0 && first:
+			return v.AsList().Get(0), nil
+		case v.IsList() && v.AsList().Len() > 0:
+			return v.AsList().Get(v.AsList().Len() - 1), nil
+		case v.IsString() && v.AsString() != "":
+			_, n := utf8.DecodeRuneInString(v.AsString())
+			if first {
+				return jinja.NewString(v.AsString()[:n]), nil
 			}
-		default:
+			_, n = utf8.DecodeLastRuneInString(v.AsString())
+			return jinja.NewString(v.AsString()[len(v.AsString())-n:]), nil
+		case !v.IsList() && !v.IsString():
 			return jinja.Undefined(), errArguments
 		}
-		if len(all) == 0 {
-			return jinja.Undefined(), nil
-		}
-		if first {
-			return all[0], nil
-		}
-		return all[len(all)-1], nil
+		return jinja.Undefined(), nil
 	}
 }
 
@@ -183,6 +186,8 @@ func splitMethod(args []jinja.Value) (jinja.Value, error) {
 	}
 	var parts []string
 	switch {
+	case len(s) == 2 && s[1] != "" && strings.Count(s[0], s[1]) > maxSteps, len(s) == 1 && len(s[0]) > 2*maxSteps:
+		return jinja.Undefined(), fmt.Errorf("more than %d parts", maxSteps)
 	case len(s) == 1:
 		parts = strings.FieldsFunc(s[0], isSpace)
 	case s[1] == "":
@@ -229,6 +234,13 @@ func replace(args []jinja.Value) (jinja.Value, error) {
 	s, err := texts(args, 3, 3)
 	if err != nil {
 		return jinja.Undefined(), err
+	}
+	times := strings.Count(s[0], s[1])
+	if most >= 0 {
+		times = min(times, most)
+	}
+	if times > 0 && len(s[2]) > maxText/times {
+		return jinja.Undefined(), fits(maxText + 1)
 	}
 	return jinja.NewString(strings.Replace(s[0], s[1], s[2], most)), nil
 }

@@ -74,6 +74,9 @@ func (k *keeps) statement(i int, s statement) error {
 	}
 	switch word {
 	case "set", "if", "for", "macro", "generation":
+		if len(k.open) == maxNesting {
+			return &UnsupportedError{What: fmt.Sprintf("blocks %d deep", maxNesting)}
+		}
 		if word != "set" || len(s.list) == 2 {
 			k.open = append(k.open, &block{word: word, at: i, locals: s.heads()})
 		}
@@ -161,20 +164,21 @@ func (s statement) check() error {
 		odd = true
 	}
 	if odd {
-		return &UnsupportedError{What: fmt.Sprintf("the statement %q", source(s.list))}
+		return &UnsupportedError{What: fmt.Sprintf("the statement %q", clip(source(s.list)))}
 	}
 	return nil
 }
 
 // oddDefaults reports default values that are more than one literal: the
-// interpreter cuts the list of parameters at each comma.
+// interpreter cuts the list of parameters at each comma, and calculates what it
+// finds there unbounded.
 func oddDefaults(list []token) bool {
 	for i, t := range list {
 		if i < 3 || i == len(list)-1 {
 			continue
 		}
 		empty := t.kind == 'o' && (list[i-1].text+t.text == "[]" || t.text+list[i+1].text == "[]")
-		if t.kind == 'o' && strings.Contains("()[]{}", t.text) && !empty || t.kind == 's' && strings.ContainsAny(t.text, ",=()") {
+		if t.kind == 'o' && strings.Contains("()[]{}+*/%~|<>", t.text) && !empty || t.kind == 's' && strings.ContainsAny(t.text, ",=()") {
 			return true
 		}
 	}

@@ -39,6 +39,7 @@ func (e *RefusedError) Error() string {
 type Template struct {
 	compiled *jinja.Template
 	globals  map[string]jinja.Value
+	lacks    map[string]bool // the functions that it names and that we don't have
 	date     time.Time
 	dated    bool
 }
@@ -56,8 +57,8 @@ func Parse(src string, tokens Special, date time.Time) (*Template, error) {
 	if err != nil {
 		return nil, &UnsupportedError{What: err.Error()}
 	}
-	t := &Template{compiled: compiled, date: date, dated: strings.Contains(src, "strftime_now")}
-	t.globals = t.functions(lacks)
+	t := &Template{compiled: compiled, lacks: lacks, date: date, dated: strings.Contains(src, "strftime_now")}
+	t.globals = map[string]jinja.Value{}
 	for name, token := range map[string]string{
 		"bos_token": tokens.BOS, "eos_token": tokens.EOS, "unk_token": tokens.UNK, "pad_token": tokens.PAD,
 		"sep_token": tokens.SEP, "cls_token": tokens.CLS, "mask_token": tokens.Mask,
@@ -84,18 +85,32 @@ func (t *Template) Render(system, user string) (string, error) {
 		messages = append(messages, message("system", system))
 	}
 	messages = append(messages, message("user", user))
-	data := make(map[string]jinja.Value, len(t.globals)+1)
+	m := newMeter(len(system) + len(user))
+	data := t.functions(m)
 	for name, v := range t.globals {
 		data[name] = v
 	}
 	data["messages"] = jinja.NewList(messages)
-	text, err := t.compiled.RenderValues(data)
+	text, err := t.run(data)
+	if m.err != nil {
+		err = m.err
+	}
 	var unsupported *UnsupportedError
 	var refused *RefusedError
 	if err == nil || errors.As(err, &unsupported) || errors.As(err, &refused) {
 		return text, err
 	}
-	return "", &UnsupportedError{What: err.Error()}
+	return "", &UnsupportedError{What: clip(err.Error())}
+}
+
+// run makes an error of what the interpreter panics at.
+func (t *Template) run(data map[string]jinja.Value) (text string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			text, err = "", fmt.Errorf("what the interpreter stops at (%v)", p)
+		}
+	}()
+	return t.compiled.RenderValues(data)
 }
 
 func message(role, content string) jinja.Value {
@@ -105,61 +120,17 @@ func message(role, content string) jinja.Value {
 	return m
 }
 
-// functions are what a template can call that is not the interpreter's.
-func (t *Template) functions(lacks map[string]bool) map[string]jinja.Value {
-	out := map[string]jinja.Value{}
-	add := func(name, shown string, call func([]jinja.Value) (jinja.Value, error)) {
-		out[name] = jinja.NewCallable(name, func(args []jinja.Value, named map[string]jinja.Value) (jinja.Value, error) {
-			if len(named) > 0 {
-				return jinja.Undefined(), &UnsupportedError{What: shown + " with named arguments"}
-			}
-			v, err := call(args)
-			var refused *RefusedError
-			if err != nil && !errors.As(err, &refused) {
-				err = &UnsupportedError{What: fmt.Sprintf("%s: %v", shown, err)}
-			}
-			return v, err
-		})
-	}
-	for _, table := range []map[string]function{filters, methods} {
-		for shown, f := range table {
-			add(ours+f.name, shown, f.call)
-		}
-	}
-	for name := range lacks {
-		add(missing+name, name, func([]jinja.Value) (jinja.Value, error) { return jinja.Undefined(), errors.New("not known") })
-	}
-	add(printer, "an expression", printed)
-	add(tester, "a test", test)
-	add(antitester, "a test", func(args []jinja.Value) (jinja.Value, error) {
-		v, err := test(args)
-		return jinja.NewBool(!v.IsTruthy()), err
-	})
-	add("raise_exception", "raise_exception", raise)
-	add("strftime_now", "strftime_now", func(args []jinja.Value) (jinja.Value, error) {
-		format, err := texts(args, 1, 1)
-		if err != nil {
-			return jinja.Undefined(), err
-		}
-		s, err := strftime(t.date, format[0])
-		return jinja.NewString(s), err
-	})
-	return out
-}
-
-func raise(args []jinja.Value) (jinja.Value, error) {
-	s, err := texts(args, 1, 1)
-	if err != nil {
-		return jinja.Undefined(), err
-	}
-	return jinja.Undefined(), &RefusedError{Message: s[0]}
-}
-
 // translate makes a template that the interpreter renders as Jinja renders src.
 func translate(src string, lacks map[string]bool) (string, error) {
+	if len(src) > maxSource {
+		return "", &UnsupportedError{What: fmt.Sprintf("more than %d KiB of program", maxSource>>10)}
+	}
 	pieces, err := split(src)
 	if err != nil {
 		return "", err
+	}
+	if len(pieces) > 2*maxTags {
+		return "", &UnsupportedError{What: fmt.Sprintf("more than %d tags", maxTags)}
 	}
 	statements := make([]statement, len(pieces))
 	for i, p := range pieces {
@@ -178,6 +149,9 @@ func translate(src string, lacks map[string]bool) (string, error) {
 		if statements[i].list, err = rewrite(statements[i].list, lacks); err != nil {
 			return "", err
 		}
+		if statements[i].list, err = bound(statements[i].list, p.kind == kindBlock && len(statements[i].list) > 0); err != nil {
+			return "", err
+		}
 	}
 	return write(statements)
 }
@@ -194,11 +168,17 @@ func write(statements []statement) (string, error) {
 		}
 		switch s.kind {
 		case kindText:
-			b.WriteString("{{ " + quote(s.text) + " }}")
+			b.WriteString("{{ " + printer + "(" + quote(s.text) + ") }}")
 		case kindOutput:
 			b.WriteString("{{ " + printer + "(" + source(s.list) + ") }}")
 		default:
+			if s.word() == "endmacro" {
+				b.WriteString("{{ " + leave + "() }}")
+			}
 			b.WriteString("{% " + source(s.list) + " %}")
+			if hook := map[string]string{"for": turn, "macro": enter}[s.word()]; hook != "" {
+				b.WriteString("{{ " + hook + "() }}")
+			}
 		}
 		for _, name := range k.after[i].names {
 			fmt.Fprintf(&b, "{%% set %s = %s%d_%s %%}", name, kept, k.after[i].id, name)
