@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"tokwatt/collect"
@@ -175,7 +176,7 @@ func (x *exporter) written(rec collect.Record) error {
 		x.session.EndedAt, x.session.Status = time.Time{}, ""
 		return t.segments.add(SegmentRow{SessionID: id, Segment: *rec})
 	case *collect.TargetInfo:
-		x.targets = append(x.targets, rec)
+		x.target(rec)
 	case *collect.Case:
 		return t.cases.add(CaseRow{SessionID: id, Case: *rec})
 	case *collect.Samples:
@@ -186,6 +187,16 @@ func (x *exporter) written(rec collect.Record) error {
 		x.damaged(fmt.Errorf("a record of unknown kind %T", rec))
 	}
 	return nil
+}
+
+// target keeps the newest record of each target.
+func (x *exporter) target(t *collect.TargetInfo) {
+	same := func(old *collect.TargetInfo) bool { return old.TargetID == t.TargetID }
+	if i := slices.IndexFunc(x.targets, same); i >= 0 {
+		x.targets[i] = t
+		return
+	}
+	x.targets = append(x.targets, t)
 }
 
 // begin opens the files of the session.

@@ -142,6 +142,25 @@ func TestExportOfAResumedSession(t *testing.T) {
 	}
 }
 
+// A target of which a later segment says more is one row: the newest. Batches
+// of both segments are of it.
+func TestExportOfATargetThatComesAgain(t *testing.T) {
+	first := &collect.TargetInfo{TargetID: 1, ModelID: "m", InstanceID: "first"}
+	other := &collect.TargetInfo{TargetID: 2, ModelID: "n", InstanceID: "other"}
+	again := &collect.TargetInfo{TargetID: 1, ModelID: "m", InstanceID: "second"}
+	batch := func(id, segment int64) *collect.Batch {
+		return &collect.Batch{CaseID: 1, BatchID: id, Segment: segment, Requests: []collect.Request{{RequestID: id}}}
+	}
+	root := t.TempDir()
+	done := export(t, records(session("h"), &collect.Segment{Segment: 1}, first, &collect.Case{TargetID: 1, CaseID: 1}, batch(1, 1), other,
+		&collect.Lost{Segment: 1, Message: "no memory"}, &collect.Segment{Segment: 2}, again, batch(2, 2)), root)
+	got := read(t, root, done, "targets")
+	instances := got.Column(got.Schema().FieldIndices("instance_id")[0])
+	if done.Damaged != 0 || done.Rows["batches"] != 2 || got.NumRows() != 2 || cell(instances, 0) != "second" || cell(instances, 1) != "other" {
+		t.Errorf("%+v, instances %v", done, instances)
+	}
+}
+
 // Whatever record of a session is damaged, the rest goes in, and what is
 // missing is said.
 func TestExportGoesOnAfterDamage(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -76,6 +77,62 @@ func TestChangeIsTold(t *testing.T) {
 			t.Errorf("end %+v", end)
 		}
 	})
+}
+
+// TestSameTargetOtherInstance: what a target is not told by is kept as it is
+// now, under the same id; where nothing has changed, nothing is said again.
+func TestSameTargetOtherInstance(t *testing.T) {
+	first := TargetInfo{Driver: "fake", ModelID: "a", InstanceID: "1", LoadS: ptr(12.5), DownloadS: ptr(3.0), Sampling: "{}"}
+	with := func(change func(*TargetInfo)) TargetInfo { i := first; change(&i); return i }
+	for name, c := range map[string]struct {
+		now  TargetInfo
+		want *TargetInfo // of the second segment
+	}{
+		"the same":       {first, nil},
+		"no nodes":       {with(func(i *TargetInfo) { i.Nodes = []string{} }), nil},
+		"found loaded":   {with(func(i *TargetInfo) { i.LoadS, i.DownloadS = nil, nil }), nil},
+		"other instance": {with(func(i *TargetInfo) { i.InstanceID, i.LoadS, i.DownloadS = "2", ptr(9.0), nil }), &TargetInfo{TargetID: 1, Driver: "fake", ModelID: "a", InstanceID: "2", LoadS: ptr(9.0), Sampling: "{}"}},
+		"sampling":       {with(func(i *TargetInfo) { i.Sampling, i.LoadS = `{"seed":1}`, nil }), &TargetInfo{TargetID: 1, Driver: "fake", ModelID: "a", InstanceID: "1", LoadS: ptr(12.5), DownloadS: ptr(3.0), Sampling: `{"seed":1}`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newFake()
+				d.models = []string{"a"}
+				said := first
+				d.says = func(string) TargetInfo { return said }
+				job := Job{Driver: d, Spec: Spec{PP: []int64{1}, TG: []int64{2}, Repeat: 6, Warmup: ptr(0)}}
+				h := &history{}
+				h.run(t.Context(), t, 6, job)
+				said = c.now
+				n := len(h.records)
+				h.run(t.Context(), t, 4, job)
+				h.check(t)
+				var got *TargetInfo
+				for _, r := range h.records[n:] {
+					if i, ok := r.(*TargetInfo); ok {
+						got = i
+					}
+				}
+				if !reflect.DeepEqual(got, c.want) {
+					t.Errorf("%+v, want %+v", got, c.want)
+				}
+				h.run(t.Context(), t, never, job) // what it is now is past, with all that was done before
+				h.check(t)
+				batches, targets := 0, 0
+				for _, r := range h.records {
+					switch r.(type) {
+					case *Batch:
+						batches++
+					case *TargetInfo:
+						targets++
+					}
+				}
+				if want := map[bool]int{true: 1, false: 2}[c.want == nil]; batches != 6 || targets != want || len(h.warnings) != 0 {
+					t.Errorf("%d batches, %d records of the target, warnings %q", batches, targets, h.warnings)
+				}
+			})
+		})
+	}
 }
 
 // TestTargetsThatChangeWhenOpened: some facts are known only then.

@@ -114,6 +114,10 @@ func ReadPast(records iter.Seq2[Record, error]) (*Past, error) {
 			p.Segment, p.End = *r, nil
 			p.segment = max(p.segment, r.Segment)
 		case *TargetInfo:
+			if t := of[r.TargetID]; t != nil {
+				t.info = *r
+				continue
+			}
 			t := &pastTarget{info: *r, cases: map[caseIdentity][]Case{}, done: map[batchIdentity]int{}}
 			of[r.TargetID] = t
 			p.targets = append(p.targets, t)

@@ -124,7 +124,9 @@ func (h *history) check(t testing.TB) {
 			}
 			segment, inSegment = r, 0
 		case *TargetInfo:
-			ascend("target", r.TargetID, &last.target)
+			if r.TargetID > last.target || segment.Segment == 1 {
+				ascend("target", r.TargetID, &last.target)
+			}
 		case *Case:
 			ascend("case", r.CaseID, &last.case_)
 			if r.TargetID < 1 || r.TargetID > last.target {

@@ -1,9 +1,11 @@
 package collect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 )
 
@@ -70,8 +72,7 @@ func (s *run) visit(ctx context.Context, w work) error {
 // same, else a new one with a record of its own.
 func (t *targetRun) enter() error {
 	if t.past != nil && same(t.info, t.past.info) {
-		t.info.TargetID = t.past.info.TargetID
-		return nil
+		return t.rejoin()
 	}
 	before := t.past
 	t.past = t.claim(&t.work, same, true)
@@ -85,8 +86,7 @@ func (t *targetRun) enter() error {
 	t.pending = schedule(t.spec, t.past)
 	t.planned += int64(len(t.pending))
 	if t.past != nil {
-		t.info.TargetID = t.past.info.TargetID
-		return nil
+		return t.rejoin()
 	}
 	t.ids.target++
 	t.info.TargetID = t.ids.target
@@ -94,6 +94,24 @@ func (t *targetRun) enter() error {
 		t.warn("%s is not what was measured before (%s), so it is measured from the start, as target %d", t.info.ModelID, changes(t.info, before.info), t.info.TargetID)
 	}
 	return t.put(&t.info)
+}
+
+// rejoin goes on with the past target. What it is not told by may have changed,
+// as its instance does: then a record with the same id says how it is now.
+func (t *targetRun) rejoin() error {
+	past := t.past.info
+	t.info.TargetID = past.TargetID
+	if len(t.info.Nodes) == 0 {
+		t.info.Nodes = nil // as it is stored
+	}
+	if t.info.InstanceID == past.InstanceID { // it was loaded when it was first met
+		t.info.LoadS, t.info.DownloadS = cmp.Or(t.info.LoadS, past.LoadS), cmp.Or(t.info.DownloadS, past.DownloadS)
+	}
+	if len(t.pending) == 0 || reflect.DeepEqual(t.info, past) {
+		return nil
+	}
+	now := t.info
+	return t.put(&now)
 }
 
 // prepare makes the prompts and yields the cases.

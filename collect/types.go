@@ -83,7 +83,10 @@ type Channel struct {
 	Note      string  // the same for people
 }
 
-// TargetInfo is what a target says of itself.
+// TargetInfo is what a target says of itself. One that comes again with the
+// same TargetID, in a later segment, is of the same target and takes the place
+// of the one before: only what a target is not told by differs, as its instance
+// or how long it loaded.
 type TargetInfo struct {
 	TargetID      int64
 	Engine        string // "llama.cpp", "mlx_lm", "reference"; "openai" where the server does not tell

@@ -81,6 +81,8 @@ func TestSessionInfo(t *testing.T) {
 		{second, func(i *SessionInfo) {
 			i.Segment, i.Segments, i.Planned, i.End, i.LastActivity = second, 2, 5, nil, second.StartedAt
 		}},
+		{&collect.TargetInfo{TargetID: 1, InstanceID: "another"}, func(i *SessionInfo) {}},
+		{&collect.TargetInfo{TargetID: 2}, func(i *SessionInfo) { i.Targets = 2 }},
 		{again, func(i *SessionInfo) {
 			i.Batches, i.Requests, i.LastActivity = 3, 6, second.StartedAt.Add(time.Duration(again.EndNS))
 		}},

@@ -75,7 +75,7 @@ func (s *summary) add(rec collect.Record, n int) {
 		s.Origin = r.StartedAt.UnixNano()
 		s.Last = max(s.Last, s.Origin)
 	case *collect.TargetInfo:
-		s.Targets++
+		s.Targets = max(s.Targets, r.TargetID) // one may come again
 	case *collect.Case:
 		s.Cases++
 	case *collect.Batch:
