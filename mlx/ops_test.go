@@ -66,8 +66,16 @@ func (c table) array(rows, cols int) (Array, []float64) {
 	return c.s.NewArray(a, rows, cols), b
 }
 
-// near compares an array to what it must be, relative to the largest value, and
-// its shape.
+// tolerance is what results may be off, relative to the largest value. GPUs
+// multiply float32 with fewer bits, and have quick exponentials.
+func (c table) tolerance() float64 {
+	if c.s.Info().Device == "gpu" {
+		return 2e-3
+	}
+	return 3e-6
+}
+
+// near compares an array to what it must be, and its shape.
 func (c table) near(what string, got Array, rows, cols int, want []float64) {
 	c.t.Helper()
 	data, err := c.s.Read(got)
@@ -80,7 +88,7 @@ func (c table) near(what string, got Array, rows, cols int, want []float64) {
 		top = max(top, math.Abs(v))
 	}
 	for i, v := range want {
-		if d := math.Abs(float64(data[i]) - v); !(d <= 3e-6*top) {
+		if d := math.Abs(float64(data[i]) - v); !(d <= c.tolerance()*top) {
 			c.t.Errorf("%s: element %d is %g, want %g", what, i, data[i], v)
 			return
 		}
