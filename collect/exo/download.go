@@ -263,7 +263,7 @@ func (w *fetching) node(ctx context.Context, node string) (there bool, err error
 	case l.state == "DownloadCompleted", w.silent[node]:
 		return true, nil
 	case l.state == "DownloadFailed" && waited > staleFailure:
-		return false, fmt.Errorf("the download of %s to %s failed: %s", t.model.ID, t.name(node), cmp.Or(l.message, "exo gives no reason"))
+		return false, fmt.Errorf("the download of %s to %s failed: %s", t.model.ID, t.name(node), cmp.Or(t.Redact(l.message), "exo gives no reason"))
 	case l.state == "" && waited > mutedNode:
 		w.silent[node] = true
 		t.opts.notify("%s says nothing of a download of %s; it is taken to have it", t.name(node), t.model.ID)

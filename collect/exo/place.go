@@ -141,7 +141,7 @@ func (w *waiting) runner(ctx context.Context, id string) (ready bool, err error)
 	case "RunnerReady", "RunnerRunning":
 		return true, nil
 	case "RunnerFailed":
-		return false, fmt.Errorf("the runner on %s failed: %s", w.t.name(w.t.placement.nodeOf(id)), failed(state.raw))
+		return false, fmt.Errorf("the runner on %s failed: %s", w.t.name(w.t.placement.nodeOf(id)), w.t.Redact(failed(state.raw)))
 	}
 	return false, nil
 }

@@ -105,7 +105,7 @@ func (s server) version(ctx context.Context) (string, error) {
 	if r.Status == http.StatusOK {
 		_ = json.Unmarshal(r.Body, &body) // another shape tells none
 	}
-	return wire.Clip(body.Version, wire.MaxReason), nil
+	return s.Redact(wire.Clip(wire.OneLine(body.Version), wire.MaxReason)), nil
 }
 
 // shownModel is what is read of the answer to POST /api/show.

@@ -3,6 +3,8 @@ package ollama
 import (
 	"path"
 	"strings"
+
+	"tokwatt/collect/wire"
 )
 
 // What Ollama fills into a name that leaves it out.
@@ -38,8 +40,9 @@ func canonical(name string) string {
 func same(a, b string) bool { return canonical(a) == canonical(b) }
 
 // shown is a name as it may be stored: of a path, which no name of Ollama's is,
-// only the last part.
+// only the last part, and nothing that can't be shown.
 func shown(name string) string {
+	name = wire.OneLine(name)
 	if strings.HasPrefix(name, "/") || strings.HasPrefix(name, "~") || strings.HasPrefix(name, ".") {
 		return path.Base(name)
 	}

@@ -36,6 +36,7 @@ func (s *stream) Arrivals() iter.Seq2[collect.Arrival, error] {
 		err := s.exchange(a)
 		last := a.last()
 		last.Stamps = s.Stamps()
+		s.Own(last.Report)
 		if a.stopped || !yield(last, nil) {
 			return
 		}
@@ -45,6 +46,7 @@ func (s *stream) Arrivals() iter.Seq2[collect.Arrival, error] {
 			yield(collect.Arrival{}, s.ctx.Err())
 		default:
 			f := collect.AsFailure(err, collect.ErrProtocol)
+			f.Message = s.Redact(f.Message)
 			if f.HTTPStatus == nil {
 				f.HTTPStatus = a.status
 			}

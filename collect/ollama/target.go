@@ -163,7 +163,7 @@ func (t *Target) sampling(window int64) (string, error) {
 		"remote_host": t.entry.Remote,
 	} {
 		if v != "" {
-			has[name] = wire.Clip(wire.OneLine(v), wire.MaxReason)
+			has[name] = t.srv.Redact(wire.Clip(wire.OneLine(v), wire.MaxReason))
 		}
 	}
 	if n := t.show.contextLength(); n != nil {

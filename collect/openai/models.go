@@ -110,9 +110,10 @@ func find(models []model, asked string) (model, bool) {
 	return model{}, false
 }
 
-// shown is a model id without the folders of the server's machine.
+// shown is a model id without the folders of the server's machine, and without
+// what can't be shown.
 func shown(id string) string {
-	if !isPath(id) {
+	if id = wire.OneLine(id); !isPath(id) {
 		return id
 	}
 	return path.Base(strings.ReplaceAll(strings.TrimRight(id, `/\`), `\`, "/"))

@@ -63,7 +63,7 @@ func (f *facts) shows(ctx context.Context, d dialect, s sign) bool {
 	if s.owner != "" && !owned || s.typed && len(f.list.models) == 0 {
 		return false
 	}
-	return s.at == place{} || s.says != "" && strings.HasPrefix(f.text(ctx, s.at), s.says)
+	return s.at == place{} || s.says != "" && strings.HasPrefix(f.said(ctx, s.at), s.says)
 }
 
 // claims is the engine that a name in a model list stands for.
@@ -89,7 +89,9 @@ func (f *facts) body(ctx context.Context, path string) []byte {
 }
 
 // text is what stands at a place, in one line; empty where nothing does.
-func (f *facts) text(ctx context.Context, p place) string {
+func (f *facts) text(ctx context.Context, p place) string { return f.srv.Redact(f.said(ctx, p)) }
+
+func (f *facts) said(ctx context.Context, p place) string {
 	switch {
 	case p.header != "":
 		return shownFact(f.list.header.Get(p.header))

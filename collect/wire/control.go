@@ -20,6 +20,7 @@ type Reply struct {
 	Header http.Header
 	Body   []byte
 	URL    *url.URL // that gave it, after redirects
+	srv    *Server
 }
 
 // Get asks, and follows redirects as far as they lead; any answer of HTTP is
@@ -65,7 +66,7 @@ func (s *Server) Do(ctx context.Context, method string, u *url.URL, body any) (R
 func (s *Server) once(ctx context.Context, method string, u *url.URL, body []byte) (Reply, error) {
 	req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
 	if err != nil {
-		return Reply{}, collect.Failf(collect.ErrProtocol, "%s is no address", u.Redacted())
+		return Reply{}, collect.Failf(collect.ErrProtocol, "%s is no address", shownURL(u))
 	}
 	req.Header = s.headerFor(u)
 	if body != nil {
@@ -78,7 +79,7 @@ func (s *Server) once(ctx context.Context, method string, u *url.URL, body []byt
 	defer resp.Body.Close()
 	// A body that breaks off is as good as an empty one: the server is alive.
 	got, _ := io.ReadAll(io.LimitReader(resp.Body, bodyLimit))
-	return Reply{resp.StatusCode, resp.Header, got, u}, nil
+	return Reply{resp.StatusCode, resp.Header, got, u, s}, nil
 }
 
 // Failure makes a failure of an answer that is none of success: what the
@@ -88,6 +89,9 @@ func (r Reply) Failure() *collect.Failure {
 	f := collect.Failf(collect.ErrHTTP, "the server answered %d", code)
 	f.HTTPStatus = &code
 	if why := Reason(r.Body); why != "" {
+		if r.srv != nil {
+			why = r.srv.Redact(why)
+		}
 		f.Message += ": " + why
 	}
 	f.RetryAfter = retryAfter(r.Header)

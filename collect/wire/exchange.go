@@ -72,7 +72,7 @@ func (s *Server) Open(ctx context.Context, clock *collect.Clock, m Message) (*Ex
 func (s *Server) encode(m Message) ([]byte, error) {
 	req, err := http.NewRequest(http.MethodPost, m.URL.String(), bytes.NewReader(m.Body))
 	if err != nil {
-		return nil, collect.Failf(collect.ErrProtocol, "%s is no address", m.URL.Redacted())
+		return nil, collect.Failf(collect.ErrProtocol, "%s is no address", shownURL(m.URL))
 	}
 	req.Header = s.headerFor(m.URL)
 	req.Header.Set("Content-Type", "application/json")

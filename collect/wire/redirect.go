@@ -67,7 +67,7 @@ func (x *Exchange) refusal(resp *http.Response, body []byte) error {
 	code := int64(resp.StatusCode)
 	f := collect.Failf(collect.ErrHTTP, "the server answered %d", code)
 	f.HTTPStatus = &code
-	switch to := OneLine(resp.Header.Get("Location")); {
+	switch to := x.Redact(OneLine(shownAddress(resp.Header.Get("Location")))); {
 	case code >= 400:
 	case to == "":
 		f.Message += ", a redirect that does not say where to"
@@ -78,7 +78,7 @@ func (x *Exchange) refusal(resp *http.Response, body []byte) error {
 		f.Message += fmt.Sprintf(" and sends to %s, which a POST may not follow: give that address with --url", Clip(to, MaxReason))
 		return f
 	}
-	if why := Reason(body); why != "" {
+	if why := x.Redact(Reason(body)); why != "" {
 		f.Message += ": " + why
 	}
 	if (code == http.StatusUnauthorized || code == http.StatusForbidden) && !SameOrigin(x.msg.URL, x.srv.Base) {
@@ -93,5 +93,5 @@ func (x *Exchange) refusal(resp *http.Response, body []byte) error {
 // connect.
 func astray(to *url.URL, err error) error {
 	why := collect.AsFailure(err, collect.ErrConnect).Message
-	return collect.Failf(collect.ErrHTTP, "the server sends to %s, which can't be reached (%s)", Clip(to.Redacted(), MaxReason), why)
+	return collect.Failf(collect.ErrHTTP, "the server sends to %s, which can't be reached (%s)", Clip(shownURL(to), MaxReason), why)
 }

@@ -32,10 +32,11 @@ const ControlTimeout = 30 * time.Second
 
 // Server is one address and what goes out with every request to it.
 type Server struct {
-	Base   *url.URL       // no user; its path ends in no slash; keeps its query
-	Roots  *x509.CertPool // nil: the system's
-	header http.Header
-	client *http.Client
+	Base    *url.URL       // no user; its path ends in no slash; keeps its query
+	Roots   *x509.CertPool // nil: the system's
+	header  http.Header
+	secrets secrets // of what goes out
+	client  *http.Client
 	// Dial opens the connections; nil: TCP.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
@@ -48,13 +49,18 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	h := http.Header{"User-Agent": {"tokwatt"}}
+	var hush secrets
+	hush.query(base)
 	if u := base.User; u != nil {
 		pass, _ := u.Password()
+		hush.add(u.Username())
+		hush.add(pass)
 		h.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(u.Username()+":"+pass)))
 		base.User = nil
 	}
 	for k, v := range o.Headers {
 		h.Set(k, v)
+		hush.header(v)
 	}
 	if o.APIKeyEnv != "" {
 		key := os.Getenv(o.APIKeyEnv)
@@ -63,7 +69,8 @@ func New(o Options) (*Server, error) {
 		}
 		h.Set("Authorization", "Bearer "+key)
 	}
-	s := &Server{Base: base, header: h}
+	hush.header(h.Get("Authorization"))
+	s := &Server{Base: base, header: h, secrets: hush}
 	// A kept connection would block a single-threaded server for the streams
 	// that are measured.
 	tr := &http.Transport{DisableKeepAlives: true, DialContext: s.dialFor("http"), DialTLSContext: s.dialFor("https")}

@@ -149,12 +149,16 @@ func Tidy(text string) string {
 	return Clip(OneLine(text), MaxReason)
 }
 
-// OneLine joins lines and drops what can't be shown.
+// OneLine joins lines and drops what can't be shown, and what is not seen but
+// changes how the rest is: marks of direction, joiners, tags.
 func OneLine(text string) string {
 	text = strings.ToValidUTF8(text, "")
 	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
+		switch {
+		case unicode.IsControl(r):
 			return ' '
+		case unicode.Is(unicode.Cf, r):
+			return -1
 		}
 		return r
 	}, text)
