@@ -26,7 +26,8 @@ func (a *app) serve() *cli.Command {
 		Description: `Answers exo's bench client and clients of the OpenAI API until it is ended.
 Requests that are alike and come together run as one batch of 8 at most; the
 others wait their turn, and from 64 on are refused with 503. The likeliest token
-is taken whatever temperature is sent, and every request starts cold.`,
+is taken whatever temperature is sent; caches are cold unless a request asks for
+the prefix cache.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "model", Usage: "`ID` folder, or synthetic model (synthetic:tiny)", Value: engine.DefaultModel},
 			&cli.StringFlag{Name: "listen", Usage: "`HOST:PORT` (127.0.0.1:52415) what others reach needs a token", Value: defaultListen},

@@ -107,14 +107,14 @@ func (c *call) times() (begun, first time.Time) {
 
 // alike reports whether two calls can be one batch.
 func (c *call) alike(d *call) bool {
-	return c.prompt.tokens == d.prompt.tokens && c.maxTokens == d.maxTokens && c.banEOS == d.banEOS
+	return c.prompt.tokens == d.prompt.tokens && c.maxTokens == d.maxTokens && c.banEOS == d.banEOS && c.warm == d.warm
 }
 
 // order is the call as the engine takes it, one of so many.
 func (c *call) order(streams int) engine.Request {
 	return engine.Request{
 		ID: c.number, Streams: streams, System: c.prompt.system, User: c.prompt.user, IDs: c.prompt.ids,
-		MaxTokens: c.maxTokens, BanEOS: c.banEOS,
+		MaxTokens: c.maxTokens, BanEOS: c.banEOS, Prefix: c.warm,
 	}
 }
 

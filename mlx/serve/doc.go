@@ -23,9 +23,11 @@
 //     request to /v1/chat/completions makes one where there is none.
 //   - A request that is not a stream ends when its client goes.
 //   - Requests are queued, at most [MaxWaiting] of them; then the answer is 503.
-//   - The engine keeps nothing between requests, so prefix_cache_hit is always
-//     "none", and takes the likeliest token whatever temperature is sent.
+//   - The cache has what the last request left that asked for it with
+//     use_prefix_cache and ran alone; at /v1/chat/completions, too, nothing is
+//     reused unless it is asked for.
+//   - The likeliest token is taken whatever temperature is sent.
 //   - Without max_tokens the bench endpoint refuses, where exo makes 32,168.
-//   - prompt_tps is by the engine's rule: all prompt tokens over the time to the
-//     first token.
+//   - prompt_tps is by the engine's rule: the prompt tokens that the cache did not
+//     have over the time to the first token.
 package serve

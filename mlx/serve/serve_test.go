@@ -582,3 +582,24 @@ func TestEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestPrefixCache: what one request left serves the next that asks for it, in
+// either endpoint's words, and no other.
+func TestPrefixCache(t *testing.T) {
+	r := start(t, Options{})
+	for i, c := range []struct{ path, more, hit, cached string }{
+		{bench, `,"use_prefix_cache":true`, "none", ""},
+		{bench, `,"use_prefix_cache":true`, "exact", ""},
+		{plainPath, `,"cache_prompt":true`, "exact", `"cached_tokens":99,`},
+		{plainPath, `,"cache_prompt":false`, "none", `"cached_tokens":0,`},
+		{bench, `,"use_prefix_cache":false`, "none", ""},
+		{bench, "", "none", ""},
+	} {
+		if code, body := r.do(t, "POST", c.path, asked(97, 3, c.more)); code != 200 || !strings.Contains(body, `"prefix_cache_hit":"`+c.hit+`"`) || !strings.Contains(body, c.cached) {
+			t.Errorf("request %d: %d %s", i, code, body)
+		}
+	}
+	if all := r.log.entries(t, 6); !all[1].Warm || all[4].Warm || all[1].Stats.CacheHit != "exact" {
+		t.Errorf("%+v", all)
+	}
+}
