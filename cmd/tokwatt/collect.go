@@ -49,12 +49,17 @@ type bench struct {
 	plans   []*plan
 	stored  stored        // what the session keeps of them
 	past    *collect.Past // what was measured before; nil: a new session
+	out     *outFile      // --json-out
 	release func()        // ends the claim on the session; nil: there is none
 }
 
-// close lets go of the session.
+// close lets go of the session and of the results file.
 func (b *bench) close() {
-	if b != nil && b.release != nil {
+	if b == nil {
+		return
+	}
+	b.out.Close()
+	if b.release != nil {
 		b.release()
 	}
 }

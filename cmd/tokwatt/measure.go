@@ -32,7 +32,7 @@ type measurement struct {
 // measure runs the bench. Records are committed as they come, so an end by any
 // means loses at most the batch in flight.
 func (a *app) measure(ctx context.Context, b *bench) error {
-	if err := checkResults(b); err != nil {
+	if err := b.openResults(); err != nil {
 		return err
 	}
 	db, err := openStore(b.cmd)
@@ -107,10 +107,12 @@ func (a *app) collectInto(ctx context.Context, db *store.Store, b *bench) (strin
 	if m.end == nil {
 		return "", m.unmeasured(ctx)
 	}
-	if err := m.results(context.WithoutCancel(ctx), b); err != nil {
-		return m.session, err
+	defer context.AfterFunc(ctx, b.out.giveUp)()
+	err, verdict := m.results(context.WithoutCancel(ctx), b), m.verdict(ctx)
+	if err != nil && verdict != nil {
+		fmt.Fprintln(a.err, "tokwatt:", err)
 	}
-	return m.session, m.verdict(ctx)
+	return m.session, cmp.Or(verdict, err)
 }
 
 // begin names the session and claims it, which finds a store that can't be

@@ -106,14 +106,18 @@ func queryFormat(cmd *cli.Command) (string, error) {
 func (a *app) answer(ctx context.Context, cmd *cli.Command, db *duck.DB, sql, format string) error {
 	out := cmd.String("out")
 	if format == "parquet" {
-		target, regular, err := outFile(cmd, "out", out)
-		if err == nil && !regular {
-			err = usagef("--out %s: Parquet can only be written to a file", out)
-		}
+		o, err := openOut(cmd, "out", out)
 		if err != nil {
 			return err
 		}
-		return sqlError(db.WriteParquet(ctx, sql, target))
+		defer o.Close()
+		if o.through != nil {
+			return usagef("--out %s: Parquet can only be written to a file, in a folder that can be written", out)
+		}
+		if err := sqlError(db.WriteParquet(ctx, sql, o.target)); err != nil || o.mode == 0 {
+			return err
+		}
+		return os.Chmod(o.target, o.mode)
 	}
 	rows, err := db.Query(ctx, sql)
 	if err != nil {
