@@ -68,12 +68,12 @@ func (s *Store) Claim(ctx context.Context, session string) (release func(), err 
 func (s *Store) tryClaim(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("store %s cannot be written: %w: name another file with --db", s.path, err)
+		return nil, fmt.Errorf("store %s cannot be written (%w): name another file with --db", s.path, cause(err))
 	}
 	locked, err := flock(f, syscall.LOCK_EX)
 	if err != nil {
 		f.Close()
-		return nil, fmt.Errorf("store %s: its folder has no locks: %w: name a file on another disk with --db", s.path, err)
+		return nil, fmt.Errorf("store %s: its folder has no locks (%w): name a file on another disk with --db", s.path, cause(err))
 	}
 	// Its holder may have removed it since it was opened.
 	if a, err := f.Stat(); locked && err == nil {
@@ -112,12 +112,21 @@ func (s *Store) writable() error {
 	case err == nil:
 		return f.Close()
 	case !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("store %s cannot be written: %w: name another file with --db", s.path, err)
+		return fmt.Errorf("store %s cannot be written (%w): name another file with --db", s.path, cause(err))
 	}
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
-		return fmt.Errorf("the folder of store %s cannot be made: %w: name another file with --db", s.path, err)
+		return fmt.Errorf("the folder of store %s cannot be made (%w): name another file with --db", s.path, cause(err))
 	}
 	return nil
+}
+
+// cause is an error of the system without the path that it is about.
+func cause(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
 }
 
 // flock takes a lock if nobody stands in the way.
