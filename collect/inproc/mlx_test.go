@@ -34,7 +34,7 @@ func TestMLX(t *testing.T) {
 	}
 	defer tgt.Close(t.Context())
 	info, err := tgt.Describe(t.Context())
-	if err != nil || info.Engine != "mlx" || !strings.HasPrefix(info.EngineVersion, "MLX 0.") || info.ModelBytes == nil || !strings.Contains(info.Sampling, `"LibrarySHA"`) {
+	if err != nil || info.Engine != "mlx" || !strings.HasPrefix(info.EngineVersion, "MLX 0.") || info.ModelBytes == nil || !strings.Contains(info.Sampling, `"library":"libmlxc.`) {
 		t.Errorf("%+v, %v", info, err)
 	}
 	call := collect.Call{Prompt: collect.Prompt{User: "Hello"}, MaxTokens: 12, BanEOS: true}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -68,7 +69,9 @@ func (t *target) Describe(context.Context) (collect.TargetInfo, error) {
 	info.ModelBytes = &t.loaded.WeightBytes
 	if t.load.Backend == engine.MLX {
 		info.EngineVersion = version("MLX " + t.loaded.Backend.Version)
-		text, err := json.Marshal(sampling{"greedy", t.load.Seed, t.loaded.Backend, t.loaded.Environment})
+		backend := t.loaded.Backend
+		backend.Library = filepath.Base(backend.Library) // its folder may have somebody's name
+		text, err := json.Marshal(sampling{"greedy", t.load.Seed, backend, t.loaded.Environment})
 		if err != nil {
 			return info, err
 		}

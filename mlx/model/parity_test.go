@@ -39,10 +39,12 @@ func TestParityWithMLX(t *testing.T) {
 	linear := small()
 	linear.Rope = Rope{Theta: 10000, Scaling: RopeLinear, Factor: 4, Traditional: true}
 	all["llama, linear and traditional rope"] = linear
-	half := all["qwen3, 4 bits"]
-	half.DType = mlx.BF16
-	half.Rope = Rope{Theta: 10000, Scaling: RopeDefault}
-	all["qwen3, 4 bits, bfloat16"] = half
+	for _, name := range []string{"qwen3, 4 bits", "llama, with biases"} {
+		half := all[name]
+		half.DType = mlx.BF16
+		half.Rope = Rope{Theta: 10000, Scaling: RopeDefault}
+		all[name+", bfloat16"] = half
+	}
 
 	if os.Getenv(newMLX) == "" {
 		// mlx_lm 0.32.2 calls gather_qmm as MLX has it since 0.32.3.

@@ -145,17 +145,17 @@ type Backend interface {
 
 // Info is what is known of a backend.
 type Info struct {
-	Name         string // "host" or "mlx"
-	Version      string // MLX's; empty for host
-	Library      string // path of libmlxc; empty for host
-	LibrarySHA   string // SHA-256 of that file, in hex; empty if unknown
-	ForceFused   bool   // libmlxc has attention in the form of MLX 0.32.2
-	Device       string // "cpu" or "gpu"
-	DeviceName   string // may be empty
-	Architecture string // may be empty
-	Memory       uint64 // bytes of the device; 0 where it does not say
-	WorkingSet   uint64 // bytes that the device should use at most; 0 where it does not say
-	Threads      int    // cores that operations may use; 0 where it is not known
-	Lazy         bool   // computes beside the caller, so that a step can begin before the one before it is read
-	KeepsTypes   bool   // computes in the type of the weights, not all in float32
+	Name         string `json:"name,omitempty"`              // "host" or "mlx"
+	Version      string `json:"version,omitempty"`           // MLX's; empty for host
+	Library      string `json:"library,omitempty"`           // path of libmlxc; empty for host
+	LibrarySHA   string `json:"library_sha256,omitempty"`    // SHA-256 of that file, in hex; empty if unknown
+	ForceFused   bool   `json:"force_fused,omitempty"`       // libmlxc has attention in the form of MLX 0.32.2
+	Device       string `json:"device,omitempty"`            // "cpu" or "gpu"
+	DeviceName   string `json:"device_name,omitempty"`       // may be empty
+	Architecture string `json:"architecture,omitempty"`      // may be empty
+	Memory       uint64 `json:"memory_bytes,omitempty"`      // bytes of the device; 0 where it does not say
+	WorkingSet   uint64 `json:"working_set_bytes,omitempty"` // bytes that the device should use at most; 0 where it does not say
+	Threads      int    `json:"threads,omitempty"`           // cores that operations may use; 0 where it is not known
+	Lazy         bool   `json:"lazy,omitempty"`              // computes beside the caller, so that a step can begin before the one before it is read
+	KeepsTypes   bool   `json:"keeps_types,omitempty"`       // computes in the type of the weights, not all in float32
 }

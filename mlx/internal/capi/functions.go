@@ -35,7 +35,7 @@ type functions struct {
 	mlx_argmax_axis, mlx_astype, mlx_concatenate_axis, mlx_contiguous, mlx_reshape, mlx_slice, mlx_slice_update, mlx_swapaxes                                    proc
 	mlx_take_axis, mlx_take_along_axis, mlx_transpose_axes, mlx_zeros, mlx_softmax_axis, mlx_sum_axis, mlx_argpartition_axis, mlx_argsort_axis, mlx_floor_divide proc
 	mlx_quantize, mlx_dequantize, mlx_quantized_matmul, mlx_gather_mm, mlx_gather_qmm                                                                            proc
-	mlx_fast_rms_norm, mlx_fast_rope, mlx_fast_scaled_dot_product_attention                                                                                      proc
+	mlx_addmm, mlx_fast_rms_norm, mlx_fast_rope, mlx_fast_scaled_dot_product_attention                                                                           proc
 }
 
 // marks are functions that nobody calls, but that came with the version from
@@ -73,6 +73,7 @@ func (f *functions) resolve(lib uintptr) error {
 // fused are the functions with floating point arguments, which purego has to
 // tell from the others by their types.
 type fused struct {
+	addmm   func(res unsafe.Pointer, c, a, b Handle, alpha, beta float32, s uintptr) int32
 	rmsNorm func(res unsafe.Pointer, x, weight Handle, eps float32, s uintptr) int32
 	rope    func(res unsafe.Pointer, x Handle, dims int32, traditional bool, base uint64, scale float32, offset int32, freqs Handle, s uintptr) int32
 	sdpa    func(res unsafe.Pointer, q, k, v Handle, scale float32, mode *byte, mask, sinks Handle, s uintptr) int32
@@ -81,6 +82,7 @@ type fused struct {
 }
 
 func (f *fused) bind(fn *functions) {
+	purego.RegisterFunc(&f.addmm, uintptr(fn.mlx_addmm))
 	purego.RegisterFunc(&f.rmsNorm, uintptr(fn.mlx_fast_rms_norm))
 	purego.RegisterFunc(&f.rope, uintptr(fn.mlx_fast_rope))
 	purego.RegisterFunc(&f.sdpa, uintptr(fn.mlx_fast_scaled_dot_product_attention))

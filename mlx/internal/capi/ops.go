@@ -291,6 +291,12 @@ func (l *Library) FloorDivide(a, b Handle) Handle {
 	return l.op("mlx_floor_divide", l.fn.mlx_floor_divide, uintptr(a), uintptr(b))
 }
 
+// AddMM is c + a · b, rounded once.
+func (l *Library) AddMM(c, a, b Handle) Handle {
+	l.slot = 0
+	return l.made("mlx_addmm", l.fused.addmm(unsafe.Pointer(&l.slot), c, a, b, 1, 1, l.stream))
+}
+
 // RMSNorm is x / √(mean(x²) + eps) · weight along the last axis.
 func (l *Library) RMSNorm(x, weight Handle, eps float32) Handle {
 	l.slot = 0

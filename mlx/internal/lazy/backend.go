@@ -105,19 +105,23 @@ func (b *Backend) Take(bw backend.Weight, ids backend.Tokens) backend.Array {
 	return y
 }
 
-// Linear is a product.
+// Linear is a product, with a bias added as mlx_lm does: within the product of
+// floats, after that with packed weights.
 func (b *Backend) Linear(x backend.Array, bw backend.Weight, bias backend.Array) backend.Array {
 	w, in := bw.(*weight), b.matrix(x.(*array))
 	y := &array{rows: x.Rows(), cols: w.outputs}
-	if w.words == capi.None {
-		y.h = b.Matmul(in, w.turned)
-	} else {
+	switch {
+	case w.words != capi.None:
 		y.h = b.QuantizedMatmul(in, w.words, w.scales, w.biases, w.group, w.bits)
-	}
-	if bias != nil {
-		plain := y.h
-		y.h = b.Library.Add(plain, bias.(*array).h)
-		b.Library.Free(plain)
+		if bias != nil {
+			product := y.h
+			y.h = b.Library.Add(product, bias.(*array).h)
+			b.Library.Free(product)
+		}
+	case bias != nil:
+		y.h = b.AddMM(bias.(*array).h, in, w.turned)
+	default:
+		y.h = b.Matmul(in, w.turned)
 	}
 	return y
 }

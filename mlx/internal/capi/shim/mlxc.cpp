@@ -295,6 +295,9 @@ BINARY(mlx_floor_divide, mx::floor_divide)
 BINARY(mlx_multiply, mx::multiply)
 BINARY(mlx_matmul, mx::matmul)
 
+int mlx_addmm(handle* res, handle c, handle a, handle b, float alpha, float beta, handle s) {
+  return guard([&] { put(res, mx::addmm(array(c), array(a), array(b), alpha, beta, stream(s))); });
+}
 int mlx_argmax_axis(handle* res, handle a, int axis, bool keepdims, handle s) {
   return guard([&] { put(res, mx::argmax(array(a), axis, keepdims, stream(s))); });
 }
