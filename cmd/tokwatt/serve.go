@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 
@@ -81,7 +79,7 @@ func (a *app) runServer(ctx context.Context, cmd *cli.Command, token string) err
 			return usagef("--log: %w", err)
 		}
 		defer f.Close()
-		o.Log = io.Writer(f)
+		o.Log = f
 	}
 	ln, err := net.Listen("tcp", cmd.String("listen"))
 	if err != nil {
@@ -93,11 +91,17 @@ func (a *app) runServer(ctx context.Context, cmd *cli.Command, token string) err
 		return err
 	}
 	defer sensors.Close(sources)
-	meter := newServeMeter(ctx, sources)
-	if meter != nil {
+	if meter := newServeMeter(ctx, sources); meter != nil {
 		o.Meter = meter
 		defer meter.close()
+	} else {
+		tell("no power can be read here, so power_usage has no nodes; `tokwatt power --once` says why")
 	}
+	return a.serveUntil(ctx, ln, o)
+}
+
+// serveUntil serves until ctx ends.
+func (a *app) serveUntil(ctx context.Context, ln net.Listener, o endpoint.Options) error {
 	s, err := endpoint.New(ctx, o)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -106,15 +110,9 @@ func (a *app) runServer(ctx context.Context, cmd *cli.Command, token string) err
 		return &coded{exitNothing, err}
 	}
 	fmt.Fprintf(a.out, "serving %s at http://%s\n", s.Model(), ln.Addr())
-	if meter == nil {
-		tell("no power can be read here, so power_usage has no nodes; `tokwatt power --once` says why")
-	}
 	err = s.Serve(ctx, ln)
 	if ctx.Err() != nil {
 		return &coded{code: exitInterrupted, err: err}
-	}
-	if errors.Is(err, net.ErrClosed) {
-		return nil
 	}
 	return err
 }

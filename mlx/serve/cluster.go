@@ -166,12 +166,12 @@ func (c *cluster) list() []*instance {
 func (c *cluster) needed() bool { return len(c.list()) > 0 }
 
 // instance is the newest one, which whoever posted it expects to use; where
-// there is none, one is made, or it is a fault.
-func (s *Server) instance(make bool) (*instance, error) {
+// there is none, one is made if that is wanted, else it is a fault.
+func (s *Server) instance(wanted bool) (*instance, error) {
 	if all := s.cluster.list(); len(all) > 0 {
 		return all[len(all)-1], nil
 	}
-	if !make {
+	if !wanted {
 		return nil, faultf(http.StatusNotFound, "No instance found for model %s", s.card.id())
 	}
 	in, err := s.readInstance(document(s.place()))
