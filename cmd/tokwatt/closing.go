@@ -1,10 +1,7 @@
 package main
 
 import (
-	"fmt"
-	"io"
 	"slices"
-	"strconv"
 
 	"tokwatt/analyze"
 	"tokwatt/collect"
@@ -18,7 +15,7 @@ type closing struct {
 	cases    []*caseFigures
 	requests int64
 	failed   int64
-	short    int64 // answers that ended before the wanted length
+	absent   absences // answers that enter no figure
 
 	joules      joules // whose figures the joules are
 	calibration string // of this client, as the session has it
@@ -145,11 +142,12 @@ func (c *closing) batch(d *analyze.Derived) {
 		if r.Status == analyze.StatusFailed && r.ErrorKind != string(collect.ErrCancelled) {
 			c.failed++
 		}
-		if slices.Contains(r.Flags, "short_output") {
-			c.short++
-		}
 		c.of(b.CaseID, string(r.PrefixCacheHit)).row(r)
-		counts = counts || inSummary(r, k.raw)
+		if inSummary(r, k.raw) {
+			counts = true
+		} else {
+			c.absent.add(r, k.raw, c.targets[k.raw.TargetID])
+		}
 	}
 	if counts {
 		keep(&k.samples.wall, row.AggWallTPS)
@@ -201,54 +199,6 @@ func median(list []float64) *float64 {
 	return sample.Median()
 }
 
-// write prints a line a case, under each model: the medians over its rows in
-// statistics.
-func (c *closing) write(w io.Writer) {
-	if len(c.cases) == 0 {
-		return
-	}
-	for i := 0; i < len(c.cases); {
-		j := i
-		for j < len(c.cases) && c.cases[j].raw.TargetID == c.cases[i].raw.TargetID {
-			j++
-		}
-		fmt.Fprintln(w, c.cases[i].Model)
-		writeCases(w, c.cases[i:j])
-		i = j
-	}
-	fmt.Fprintln(w, "medians; prefill and gen per stream, all: tokens of the batch over its wall time")
-	for _, note := range c.notes() {
-		fmt.Fprintln(w, note)
-	}
-}
-
-// notes say why rows are missing from the figures.
-func (c *closing) notes() []string {
-	var out []string
-	if c.short > 0 {
-		out = append(out, fmt.Sprintf("%d of %s ended before the wanted length and are in no figure:", c.short, plural(c.requests, "answer")),
-			"  --tokenizer DIR, the model's folder, bans its end token where the server allows it")
-	}
-	var estimated, cancelled int64
-	for _, k := range c.cases {
-		estimated += k.Estimated
-		cancelled += k.Cancelled
-	}
-	if estimated > 0 {
-		out = append(out, plural(estimated, "answer")+" had no token count: in the times, not in the rates")
-	}
-	if cancelled > 0 {
-		out = append(out, plural(cancelled, "request")+" cancelled by you")
-	}
-	if note := c.joules.note(); note != "" {
-		out = append(out, note)
-	}
-	if c.late != "" {
-		out = append(out, c.late)
-	}
-	return out
-}
-
 // networked is the highest concurrency of the cases that were measured over a
 // network, as a calibration is; 0 without any.
 func (c *closing) networked() int64 {
@@ -261,74 +211,10 @@ func (c *closing) networked() int64 {
 	return most
 }
 
-func writeCases(w io.Writer, cases []*caseFigures) {
-	hits := slices.ContainsFunc(cases, func(k *caseFigures) bool { return k.Hit != "" })
-	energy := slices.ContainsFunc(cases, func(k *caseFigures) bool { return k.JPerToken != nil })
-	header := []any{"pp", "tg", "conc", "prefill\ntok/s", "gen\ntok/s", "all\ntok/s", "TTFT\nms", "n", "failed"}
-	if energy {
-		header = slices.Insert(header, 7, any("J/tok"))
-	}
-	right := len(header)
-	if hits {
-		header = append(header, "hit")
-	}
-	t := newTable(w, header...)
-	rightAligned(t, upTo(right)...)
-	for _, k := range cases {
-		row := []any{promptLength(k.PP, k.raw.CaseID, cases), k.TG, k.Concurrency, figure(k.PromptTPS), figure(k.GenTPS), figure(k.WallTPS), figure(k.TTFT), k.N, count(k.NFailed)}
-		if energy {
-			row = slices.Insert(row, 7, any(figure(k.JPerToken)))
-		}
-		if hits {
-			row = append(row, k.Hit)
-		}
-		t.AppendRow(row)
-	}
-	t.Render()
-}
-
-// upTo are the numbers from 1 to n.
-func upTo(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = i + 1
-	}
-	return out
-}
-
-// promptLength is the column pp: the length, or which prompt it was.
-func promptLength(pp *int64, caseID int64, cases []*caseFigures) string {
-	own := 0
-	for _, k := range cases {
-		if k.raw.CaseID == caseID && k.raw.PromptKind != "own" && pp == nil {
-			return k.raw.PromptKind
-		}
-		if k.PP == nil {
-			own++
-		}
-	}
-	if pp != nil {
-		return strconv.FormatInt(*pp, 10)
-	}
-	if own < 2 {
-		return "own"
-	}
-	return fmt.Sprintf("own #%d", caseID)
-}
-
 // document is the same for --json.
 func (c *closing) document(session string, end *collect.End) map[string]any {
 	return map[string]any{
 		"session_id": session, "status": end.Status, "not_run": end.NotRun,
 		"requests": c.requests, "failed": c.failed, "cases": c.cases,
 	}
-}
-
-// clip shortens s to n characters.
-func clip(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	return string(r[:n-1]) + "…"
 }

@@ -44,8 +44,8 @@ func matrixFlags() []cli.Flag {
 	const c = "matrix"
 	return []cli.Flag{
 		&intsFlag{Category: c, Name: "pp", Usage: "`LIST` prompt lengths in tokens: 128,512"},
-		&intsFlag{Category: c, Name: "tg", Usage: "`LIST` tokens to generate; with as many --pp, pair by pair"},
-		&cli.BoolFlag{Category: c, Name: "all-combinations", Usage: "each --pp with each --tg"},
+		&intsFlag{Category: c, Name: "tg", Usage: "`LIST` tokens wanted; own prompts without it: a limit of 128"},
+		&cli.BoolFlag{Category: c, Name: "all-combinations", Usage: "each --pp with each --tg (as many of both: in pairs)"},
 		&intsFlag{Category: c, Name: "concurrency", Usage: "`LIST` requests released together (1)"},
 		&cli.IntFlag{Category: c, Name: "repeat", Usage: "`N` batches of each case (6; exo 1, asiai 3)", Validator: atLeast(1)},
 		&cli.IntFlag{Category: c, Name: "warmup", Usage: "`N` discarded batches before a target's first (1; exo 0)", Validator: atLeast(0)},

@@ -13,14 +13,27 @@ import (
 // caveat: the rows it holds for, and what it says of them.
 type remark struct{ where, says string }
 
+// Conditions that several remarks have.
+const (
+	endedShort  = "status = 'ok' and array_contains(flags, 'short_output')"
+	otherLength = "status = 'ok' and not in_stats and array_contains(flags, 'prompt_mismatch')"
+)
+
+// cannotBan holds for engines that are known to take no ban of the end token.
+var cannotBan = "(driver = 'ollama' or engine in " + sqlWords(unbannableEngines) + ")"
+
 var remarks = []remark{
 	{"status = 'failed' and error_kind <> 'cancelled'", "failed: in no figure; `tokwatt show` has the reasons"},
 	{"error_kind = 'cancelled'", "cancelled by you: in no figure"},
-	{"status = 'invalid'", "with figures that contradict each other: in none"},
-	{"status = 'ok' and array_contains(flags, 'short_output')", "ended before the wanted length: in no figure; see --tokenizer"},
-	{"status = 'ok' and array_contains(flags, 'implausible')", "with server figures that can't be true: in none"},
-	{"status = 'ok' and not in_stats and array_contains(flags, 'prompt_mismatch')", "with another prompt length than was made: in no figure"},
-	{"cache_mode = 'cold' and in_stats and not in_cold_stats", "hit a cache in a cold case: in no figure"},
+	{"status = 'invalid' and array_contains(flags, 'hidden_output')", "with tokens counted but none shown: in no figure; " + adviceHidden},
+	{"status = 'invalid' and not array_contains(flags, 'hidden_output')", "with figures that contradict each other: in none; " + adviceServer},
+	{endedShort + " and eos_ban is null and not " + cannotBan, "ended before the wanted length: in no figure; --tokenizer DIR bans the end token where the server allows it"},
+	{endedShort + " and eos_ban is null and " + cannotBan, "ended before the wanted length: in no figure; the engine can't be kept from it: a smaller --tg, or own prompts without"},
+	{endedShort + " and eos_ban is not null", "ended before the wanted length, the end token's ban in spite: in no figure; a smaller --tg, or own prompts without"},
+	{"status = 'ok' and array_contains(flags, 'implausible')", "with server figures that can't be true: in none; " + adviceServer},
+	{otherLength + " and prompt_source = 'tokenizer'", "with another prompt length by the server's count than was made: in no figure; --tokenizer server fits lengths to its counts"},
+	{otherLength + " and prompt_source <> 'tokenizer'", "with another prompt length by the server's count than was made: in no figure; pp_tokens and prompt_tokens have both"},
+	{"cache_mode = 'cold' and in_stats and not in_cold_stats", "hit a cache in a cold case: in no figure; " + adviceCache},
 	{"in_stats and tokens_source = 'estimate'", "had no token count: in the times, not in the rates; --tokenizer DIR counts"},
 	{"in_stats and tokens_source = 'tokenizer'", "had no token count of the server's: counted with the model's tokenizer"},
 	{"in_stats and array_contains(flags, 'count_mismatch')", "had another token count than the model's own tokenizer finds"},

@@ -74,8 +74,7 @@ type shown struct {
 	NoEnergy []tally               `json:"energy_null_reasons"` // in batches
 	Damaged  []string              `json:"damaged"`
 
-	late   string // this client's own error
-	joules joules
+	closing closing // of the same records
 }
 
 // tally is how often something happened.
@@ -96,7 +95,7 @@ func count1(list []tally, what string) []tally {
 // readShown reads a session through, once.
 func readShown(ctx context.Context, db *store.Store, id string) (*shown, error) {
 	s := &shown{Failures: []tally{}, Flags: []tally{}, Stamps: []tally{}, Memory: []*peakMemory{}, Sensors: []*collect.Sensors{}, NoEnergy: []tally{}, Damaged: []string{}}
-	var c closing
+	c := &s.closing
 	c.watch = s.note
 	cases := map[int64]int64{} // the target of each
 	for rec, err := range db.Records(ctx, id) {
@@ -129,7 +128,7 @@ func readShown(ctx context.Context, db *store.Store, id string) (*shown, error) 
 		return nil, &coded{exitStore, fmt.Errorf("session %s can't be read: `tokwatt check` says why", id)}
 	}
 	c.finish()
-	s.Cases, s.late, s.joules = c.cases, c.late, c.joules
+	s.Cases = c.cases
 	return s, nil
 }
 
@@ -182,7 +181,7 @@ func (a *app) printShown(s *shown) {
 		line("", "%s", unpowered(t.N, t.What))
 	}
 	fmt.Fprintln(a.out)
-	(&closing{cases: s.Cases, late: s.late, joules: s.joules}).write(a.out)
+	s.closing.write(a.out)
 	a.printTally("failures", s.Failures)
 	a.printTally("flags", s.Flags)
 	for _, d := range s.Damaged {

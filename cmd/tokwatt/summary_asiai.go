@@ -69,7 +69,7 @@ func writeAsiai(w io.Writer, rows []analyze.Asiai, format string, notes map[targ
 		t.Render()
 	}
 	for _, n := range asiaiNotes(rows, format, notes) {
-		fmt.Fprintf(w, note, n)
+		fmt.Fprintf(w, note, noteText(n, format))
 	}
 }
 

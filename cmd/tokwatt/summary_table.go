@@ -63,8 +63,16 @@ func writeSummary(w io.Writer, rows []analyze.Summary, format string, percentile
 		t.Render()
 	}
 	for _, n := range append([]string{legend(format)}, notes...) {
-		fmt.Fprintf(w, note, n)
+		fmt.Fprintf(w, note, noteText(n, format))
 	}
+}
+
+// noteText fits a note to a screen, or to an item of a list in Markdown.
+func noteText(note, format string) string {
+	if format == "markdown" {
+		return strings.Join(strings.Fields(note), " ")
+	}
+	return folded(note)
 }
 
 // heading is what all cases of a target have in common.

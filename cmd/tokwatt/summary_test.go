@@ -176,11 +176,14 @@ func TestFootnotes(t *testing.T) {
 			}
 		}
 		r := tokwatt(t, "", "summary", "--db", storeOf(t, recs...))
-		if r.code != 0 || strings.Count(r.out, c.want) != 1 {
+		if r.code != 0 || strings.Count(flat(r.out), c.want) != 1 {
 			t.Errorf("%s: exit %d, want %q once:\n%s%s", c.name, r.code, c.want, r.out, r.err)
 		}
 	}
 }
+
+// flat is a screen's text without its line breaks and columns.
+func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // TestSummaryShowsTheCache: what a cache did in a case that is not cold is
 // told, be it the same in all rows; kinds of prompts have their names.

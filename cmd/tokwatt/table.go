@@ -97,3 +97,38 @@ func shortID(id string) string {
 	}
 	return id
 }
+
+// clip shortens s to n characters.
+func clip(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n-1]) + "…"
+}
+
+// screenWidth is the columns of the narrowest terminal that people use.
+const screenWidth = 80
+
+// folded breaks the lines of a note between words, so that they fit a screen;
+// what goes on of a line is indented by two more.
+func folded(note string) string {
+	var out []string
+	for line := range strings.SplitSeq(note, "\n") {
+		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+		row := indent
+		for _, word := range strings.Fields(line) {
+			switch {
+			case strings.TrimSpace(row) == "":
+				row += word
+			case len([]rune(row))+1+len([]rune(word)) <= screenWidth:
+				row += " " + word
+			default:
+				out = append(out, row)
+				row = indent + "  " + word
+			}
+		}
+		out = append(out, row)
+	}
+	return strings.Join(out, "\n")
+}
