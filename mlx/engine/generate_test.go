@@ -139,14 +139,14 @@ func TestTokensAreThoseOfTheModel(t *testing.T) {
 		h := listen(t)
 		over := 0
 		g := newGenerator(m, h.write, func(*job) { over++ })
-		g.chunk = 300 // the long prompt takes two, and in the batch of three six
-		for i, n := range []int{1, 40, 600} {
+		g.chunk = 75 // the long prompt takes two, and in the batch of three six
+		for i, n := range []int{1, 40, 150} {
 			g.run([]*job{newJob(int64(i), prompt(uint64(n), n), 5, false)})
 			if want := greedy(m, prompt(uint64(n), n), 5); !slices.Equal(h.tokens[int64(i)], want) {
 				t.Errorf("prompt of %d: %v, want %v", n, h.tokens[int64(i)], want)
 			}
 		}
-		batch := []*job{newJob(10, prompt(600, 600), 5, false), newJob(11, prompt(4, 600), 5, false), newJob(12, prompt(5, 600), 5, false)}
+		batch := []*job{newJob(10, prompt(150, 150), 5, false), newJob(11, prompt(4, 150), 5, false), newJob(12, prompt(5, 150), 5, false)}
 		g.run(batch)
 		if !slices.Equal(h.tokens[10], h.tokens[2]) {
 			t.Errorf("in a batch: %v, alone %v", h.tokens[10], h.tokens[2])
@@ -158,7 +158,7 @@ func TestTokensAreThoseOfTheModel(t *testing.T) {
 			t.Errorf("%d jobs are over, want 6", over)
 		}
 		stats := h.done[10]
-		if stats.PromptTokens != 600 || stats.GenerationTokens != 5 || stats.FinishReason != FinishLength || stats.BatchStreams != 3 {
+		if stats.PromptTokens != 150 || stats.GenerationTokens != 5 || stats.FinishReason != FinishLength || stats.BatchStreams != 3 {
 			t.Errorf("statistics %+v", stats)
 		}
 		if stats.PromptTPS == nil || stats.GenerationTPS == nil || stats.PeakMemoryBytes == nil || *stats.PeakMemoryBytes < 1<<16 {
@@ -234,13 +234,15 @@ func TestStreamsEndApart(t *testing.T) {
 func TestCancelDuringPrefill(t *testing.T) {
 	backends(t, func(t *testing.T, s *mlx.Stream) {
 		h := listen(t)
-		j := newJob(1, prompt(1, 3000), 5, false)
+		j := newJob(1, prompt(1, 300), 5, false)
 		h.onLine = func(f Frame) {
 			if f.Prefilled > 0 {
 				j.cancelled.Store(true)
 			}
 		}
-		newGenerator(tiny(t, s), h.write, func(*job) {}).run([]*job{j})
+		g := newGenerator(tiny(t, s), h.write, func(*job) {})
+		g.chunk = 100
+		g.run([]*job{j})
 		if h.writes != 1 || len(h.tokens[1]) != 0 {
 			t.Errorf("%d writes and %d tokens after a cancel in the first chunk", h.writes, len(h.tokens[1]))
 		}
@@ -324,10 +326,10 @@ func TestPrefix(t *testing.T) {
 		m := tiny(t, s)
 		h := listen(t)
 		g := newGenerator(m, h.write, func(*job) {})
-		g.chunk = 64
+		g.chunk = 50
 		before := s.Live()
-		base := prompt(1, 200)
-		grown := slices.Concat(base, greedy(m, base, 8), prompt(2, 300)) // the answer is in the cache, too
+		base := prompt(1, 120)
+		grown := slices.Concat(base, greedy(m, base, 8), prompt(2, 160)) // the answer is in the cache, too
 		asks := []struct {
 			ids    []int32
 			prefix bool
@@ -335,9 +337,9 @@ func TestPrefix(t *testing.T) {
 			cached int64
 		}{
 			{base, true, HitNone, 0},
-			{base, true, HitExact, 199},
-			{grown, true, HitPartial, 207}, // the last token generated was not taken in
-			{base[:120], true, HitExact, 119},
+			{base, true, HitExact, 119},
+			{grown, true, HitPartial, 127}, // the last token generated was not taken in
+			{base[:90], true, HitExact, 89},
 			{slices.Concat(base[:50], prompt(3, 10)), true, HitPartial, 50},
 			{prompt(4, 60), true, HitNone, 0},
 			{prompt(4, 60), false, HitNone, 0},
