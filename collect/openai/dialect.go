@@ -1,6 +1,12 @@
 package openai
 
-import "tokwatt/collect"
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"tokwatt/collect"
+)
 
 // dialect is what is known of an engine beyond the common API. The zero value
 // is a server that nobody knows.
@@ -38,6 +44,13 @@ type dialect struct {
 	inMemory    place   // the names of the models that are in memory
 	resident    bool    // it lists only models that are
 	anonymous   string  // the id of the model it was started with, never listed
+
+	mark  string   // what only its answers have
+	never []string // what none of them has
+
+	// Of one server, once it has answered: see weighed.
+	unsure     bool // it could be another engine that looks alike
+	tellsCache bool // it says how much of a prompt it had in its cache
 }
 
 // field is a field of a request that not every server takes.
@@ -62,13 +75,18 @@ func (f field) method() string {
 	return string(f)
 }
 
-// sign is something that a server does. All that is set must hold.
+// sign is something that a server does. All that is set must hold. The entry of
+// the model that is measured decides, since a gateway lists models of several
+// engines; all of the list do where there is none.
 type sign struct {
 	owner   string // owned_by in the model list
+	sole    bool   // entries have no owned_by of another engine or of none
 	noOwner bool   // entries of the model list have no owned_by
 	typed   bool   // they have a compatibility_type
+	permits bool   // they have permissions
 	header  string // a header of the answer to GET /models,
-	prefix  string // and how it begins
+	value   string // what it is,
+	prefix  string // or how it begins
 	not     string // how the header Server does not begin
 	at      place  // what a GET tells,
 	says    string // and how that begins
@@ -121,21 +139,23 @@ var dialects = []dialect{
 		// Recorded; ignore_eos bans every end token that the model's file names,
 		// and min_tokens is not taken.
 		engine: "llama.cpp",
-		signs:  []sign{{header: "Server", prefix: "llama.cpp"}, {owner: "llamacpp"}},
+		signs:  []sign{{header: "Server", value: "llama.cpp", sole: true}, {owner: "llamacpp"}},
 		ban:    []field{ignoreEOS}, proven: true, cold: cachePrompt, seed: &yes,
 		usage: &yes, cached: &yes, timings: &yes, eos: &yes,
 		version: []place{{path: "/props", key: "build_info"}}, slots: place{path: "/props", key: "total_slots"},
-		format: "gguf", resident: true,
+		format: "gguf", resident: true, mark: `"prompt_per_second":`,
 	},
 	{
 		// Recorded; ignore_eos is not taken. min_tokens holds back one end
 		// token, the bias all of them.
-		engine: "llama_cpp.server", signs: []sign{{header: "Server", prefix: "uvicorn", owner: "me"}},
+		engine: "llama_cpp.server", signs: []sign{{header: "Server", value: "uvicorn", owner: "me", permits: true}},
 		ban: []field{logitBias, minTokens}, proven: true, seed: &no,
 		usage: &no, cached: &no, timings: &no, eos: &no, streams: &one, format: "gguf",
+		never: []string{`"system_fingerprint":"`, `"timings":`},
 	},
 	{
-		// Recorded; neither ignore_eos nor min_tokens is taken.
+		// Recorded; neither ignore_eos nor min_tokens is taken. Many servers in
+		// Python look like it until they answer: each answer has its fingerprint.
 		engine: "mlx_lm",
 		signs:  []sign{{header: "Server", prefix: "BaseHTTP/", noOwner: true, at: place{path: "/health", key: "status"}, says: "ok"}},
 		ban:    []field{logitBias}, proven: true, seed: &yes,
@@ -212,16 +232,44 @@ const unknownEngine = "openai"
 // of its own makes every prompt cold.
 var unknown = dialect{engine: unknownEngine, ban: []field{ignoreEOS, logitBias}}
 
-// abilities says how requests with these wishes meet the protocol's.
+// weighed is the dialect with what the server's version, empty where it tells
+// none, and the answer to a probe say of it. An engine that tells its version,
+// and here does not, may be another one behind the same name.
+func (d dialect) weighed(version, answer string) dialect {
+	tells := len(d.version) > 0 || d.fingerprint
+	d.unsure = tells && version == "" && (d.mark == "" || !strings.Contains(answer, d.mark))
+	d.tellsCache = cachedCount.MatchString(answer)
+	return d
+}
+
+// cachedCount is a count of cached tokens in an answer.
+var cachedCount = regexp.MustCompile(`"(cached_tokens|cache_n)":\s*[0-9]`)
+
+// disproved reports whether no server of this engine gives such an answer.
+// What is no answer of a model proves nothing.
+func (d dialect) disproved(answer string) bool {
+	if !strings.Contains(answer, `"choices"`) {
+		return false
+	}
+	return d.fingerprint && fingerprinted(answer) == "" ||
+		slices.ContainsFunc(d.never, func(s string) bool { return strings.Contains(strings.ReplaceAll(answer, `": `, `":`), s) })
+}
+
+// abilities says how requests with these wishes meet the protocol's. A switch
+// for the cache that an engine may not have, and that nothing would show to
+// fail, is none: it is sent, and prompts get fronts of their own all the same.
 func (d dialect) abilities(w wishes) collect.Abilities {
-	a := collect.Abilities{ColdMethod: w.cold.method()}
+	var a collect.Abilities
+	if !d.unsure || d.tellsCache {
+		a.ColdMethod = w.cold.method()
+	}
 	for _, f := range w.ban {
 		if a.EOSBan != "" {
 			a.EOSBan += "+"
 		}
 		a.EOSBan += string(f)
 	}
-	if a.EOSBan != "" && !d.proven {
+	if a.EOSBan != "" && (!d.proven || d.unsure) {
 		a.EOSBan += "_unverified"
 	}
 	return a

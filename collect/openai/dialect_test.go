@@ -43,12 +43,12 @@ func TestOnlyItself(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, d := range dialects {
-			hit := slices.ContainsFunc(d.signs, func(s sign) bool { return f.shows(t.Context(), d, s) })
+			hit := slices.ContainsFunc(d.signs, func(s sign) bool { return f.shows(t.Context(), f.list.models, d, s) })
 			if hit != (d.engine == fp.Engine) {
 				t.Errorf("%s (%s) shows a sign of %s: %v", fp.Engine, fp.Facts, d.engine, hit)
 			}
 		}
-		d := f.recognise(t.Context())
+		d := f.recognise(t.Context(), f.list.models)
 		if got := f.version(t.Context(), d); d.engine != fp.Engine || got != fp.Version {
 			t.Errorf("%s (%s) is taken for %s %q, want version %q", fp.Engine, fp.Facts, d.engine, got, fp.Version)
 		}
@@ -176,7 +176,7 @@ func FuzzRecognise(f *testing.F) {
 		for _, p := range []string{"/", "/health", "/props", "/version", "/api/version", "/api/status", "/admin/info", "/server_info", "/get_server_info", "/lms/version", "/api/v0/models"} {
 			facts.got[p] = other
 		}
-		d := facts.recognise(t.Context())
+		d := facts.recognise(t.Context(), l.models)
 		v := facts.version(t.Context(), d)
 		if strings.ContainsAny(v, "\n\x00\x1b") || len(v) > 1000 {
 			t.Errorf("version %q", v)

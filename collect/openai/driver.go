@@ -94,7 +94,7 @@ func (s server) onlyModel(ctx context.Context) (string, error) {
 	case len(l.models) == 1:
 		return l.models[0].ID, nil
 	}
-	if id := f.recognise(ctx).anonymous; id != "" {
+	if id := f.recognise(ctx, f.list.models).anonymous; id != "" {
 		return id, nil
 	}
 	return "", fmt.Errorf("%s lists no models: name one with --model", s.Endpoint())

@@ -60,9 +60,11 @@ func look(ctx context.Context, o Options) Found {
 	if err != nil {
 		return Found{URL: srv.Endpoint(), Err: err}
 	}
-	d := f.recognise(ctx)
+	d := f.recognise(ctx, f.list.models)
+	version := f.version(ctx, d)
+	d = d.weighed(version, "")
 	out := Found{
-		URL: srv.Endpoint(), Engine: d.engine, Version: f.version(ctx, d), Models: f.list.names(), Loaded: f.loaded(ctx, d),
+		URL: srv.Endpoint(), Engine: d.engine, Version: version, Models: f.list.names(), Loaded: f.loaded(ctx, d),
 		Usage: d.usage, Cached: d.cached, Timings: d.timings, EOSCounted: d.eos, Seed: d.seed,
 		Cold: coldNonce, Streams: f.streams(ctx, d),
 	}
@@ -74,8 +76,8 @@ func look(ctx context.Context, o Options) Found {
 		return out
 	}
 	out.EOSBan, out.EOSBy = d.keptOn()
-	if w := d.wishes(wishes{fresh: true}, out.Version); w.cold != "" {
-		out.Cold = w.cold.method()
+	if can := d.abilities(d.wishes(wishes{fresh: true}, version)); can.ColdMethod != "" {
+		out.Cold = can.ColdMethod
 	}
 	return out
 }
@@ -92,7 +94,7 @@ func (d dialect) keptOn() (*bool, string) {
 		return nil, by
 	case by == "":
 		return &no, ""
-	case !d.proven:
+	case !d.proven || d.unsure:
 		return nil, by
 	}
 	return &yes, by
@@ -109,7 +111,7 @@ func Version(ctx context.Context, o Options) string {
 	if err != nil {
 		return ""
 	}
-	d := f.recognise(ctx)
+	d := f.recognise(ctx, f.list.models)
 	if !d.fingerprint {
 		return ""
 	}

@@ -16,7 +16,9 @@ type model struct {
 	ID      string   `json:"id"`
 	Aliases []string `json:"aliases"`
 	OwnedBy string   `json:"owned_by"`
-	Meta    struct {
+	// llama_cpp.server: an empty list.
+	Permissions json.RawMessage `json:"permissions"`
+	Meta        struct {
 		FileType string `json:"ftype"` // llama.cpp: the quantization
 	} `json:"meta"`
 	// llama.cpp that serves several models: an object with a value.

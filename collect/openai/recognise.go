@@ -28,42 +28,61 @@ func (s server) learn(ctx context.Context) (*facts, error) {
 	return &facts{srv: s, list: l, got: map[string][]byte{}}, nil
 }
 
-// recognise finds the dialect of a server. The common wrong guess is to take
-// anything with a model list for one engine; a server that fits no row stays
-// unknown.
-func (f *facts) recognise(ctx context.Context) dialect {
+// recognise finds the dialect of a server by these entries of its list. The
+// common wrong guess is to take anything with a model list for one engine; a
+// server that fits no row stays unknown.
+func (f *facts) recognise(ctx context.Context, models []model) dialect {
 	for _, d := range dialects {
-		if slices.ContainsFunc(d.signs, func(s sign) bool { return f.shows(ctx, d, s) }) {
+		if slices.ContainsFunc(d.signs, func(s sign) bool { return f.shows(ctx, models, d, s) }) {
 			return d
 		}
 	}
 	return unknown
 }
 
+// recogniseFor is recognise for one model: by its own entry, or by all where it
+// has none.
+func (f *facts) recogniseFor(ctx context.Context, id string) dialect {
+	if m, listed := find(f.list.models, id); listed {
+		return f.recognise(ctx, []model{m})
+	}
+	return f.recognise(ctx, f.list.models)
+}
+
 // shows reports whether the server gives a sign of d. One that puts its name
 // into its model list is taken at its word, whoever it imitates elsewhere.
-func (f *facts) shows(ctx context.Context, d dialect, s sign) bool {
+func (f *facts) shows(ctx context.Context, models []model, d dialect, s sign) bool {
 	h := f.list.header
-	if s.header != "" && (h.Get(s.header) == "" || !strings.HasPrefix(h.Get(s.header), s.prefix)) {
+	switch has := h.Get(s.header); {
+	case s.header == "":
+	case has == "", s.value != "" && has != s.value, !strings.HasPrefix(has, s.prefix):
 		return false
 	}
 	if s.not != "" && strings.HasPrefix(h.Get("Server"), s.not) {
 		return false
 	}
 	owned := false
-	for _, m := range f.list.models {
-		if by := claims(m.OwnedBy); by != "" && by != d.engine {
-			return false
-		}
-		if s.noOwner && m.OwnedBy != "" || s.typed && m.Compatibility == "" {
+	for _, m := range models {
+		by := claims(m.OwnedBy)
+		if by != "" && by != d.engine || !s.fits(m) || s.sole && m.OwnedBy != "" && by != d.engine {
 			return false
 		}
 		owned = owned || m.OwnedBy == s.owner
 	}
-	if s.owner != "" && !owned || s.typed && len(f.list.models) == 0 {
+	if s.owner != "" && !owned || s.typed && len(models) == 0 {
 		return false
 	}
 	return s.at == place{} || s.says != "" && strings.HasPrefix(f.said(ctx, s.at), s.says)
+}
+
+// fits reports whether an entry of the list is as the sign has it. Of an engine
+// some are owned by a part of it, which bears its name.
+func (s sign) fits(m model) bool {
+	switch {
+	case s.noOwner && m.OwnedBy != "", s.typed && m.Compatibility == "", s.permits && m.Permissions == nil:
+		return false
+	}
+	return s.owner == "" || m.OwnedBy == "" || strings.HasPrefix(m.OwnedBy, s.owner)
 }
 
 // claims is the engine that a name in a model list stands for.

@@ -28,6 +28,9 @@ type gate struct {
 
 const answered = `{"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"ab"},"finish_reason":"length"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`
 
+// marks are what answers of some engines have beside that.
+var marks = map[string]string{"mlx_lm": `"system_fingerprint": "0.32.2-0.32.2-Linux",`}
+
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -43,7 +46,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = json.Unmarshal(raw, &body) // nil is not what is wanted
 		g.sent = append(g.sent, body)
 		w.Header().Set("Content-Type", "application/json")
-		w.Write([]byte(answered))
+		w.Write([]byte(strings.Replace(answered, "{", "{"+marks[g.fp.Engine], 1)))
 	default:
 		http.NotFound(w, r)
 	}
@@ -147,9 +150,10 @@ func TestSwitches(t *testing.T) {
 	}
 }
 
-// TestOldVLLM: a version that would drop the salt is not trusted with it.
+// TestOldVLLM: a version that would drop the salt is not trusted with it, and
+// one that tells none may be another engine.
 func TestOldVLLM(t *testing.T) {
-	for _, version := range []string{`{"version":"0.8.5"}`, `{}`} {
+	for version, ban := range map[string]string{`{"version":"0.8.5"}`: "ignore_eos", `{}`: "ignore_eos_unverified"} {
 		g := &gate{keys: map[string]bool{}}
 		raw := `[{"get":{"/v1/models":{"body":{"data":[{"id":"m","owned_by":"vllm"}]}},"/version":{"body":` + version + `}}}]`
 		var all []script.Fingerprint
@@ -160,7 +164,7 @@ func TestOldVLLM(t *testing.T) {
 		srv := httptest.NewServer(g)
 		can := askOnce(t, openai.Options{URL: srv.URL + "/gate"}, collect.Spec{})
 		srv.Close()
-		if can != (collect.Abilities{EOSBan: "ignore_eos"}) || extras(g.sent[1]) != "ignore_eos=true" {
+		if can != (collect.Abilities{EOSBan: ban}) || extras(g.sent[1]) != "ignore_eos=true" {
 			t.Errorf("%s: %+v, sent %s", version, can, extras(g.sent[1]))
 		}
 	}

@@ -43,7 +43,7 @@ func (t *Target) Describe(ctx context.Context) (collect.TargetInfo, error) {
 	}
 	t.described = true
 	t.listed = f.list.names()
-	d := f.recognise(ctx)
+	d := f.recogniseFor(ctx, t.asked)
 	t.dialect = d
 	t.info.Endpoint = t.srv.Endpoint()
 	t.info.Engine, t.info.EngineVersion = d.engine, f.version(ctx, d)
@@ -69,18 +69,34 @@ func (t *Target) Open(ctx context.Context, clock *collect.Clock) (collect.Engine
 	e := &engine{srv: t.srv, clock: clock, model: t.served, url: t.srv.At("/chat/completions"), dialect: t.dialect, limits: t.limits,
 		send: t.dialect.wishes(t.wish, t.info.EngineVersion)}
 	seen, err := e.probe(ctx)
+	if err == nil && t.dialect.disproved(seen) {
+		t.mistaken()
+		e.dialect, e.send = t.dialect, t.dialect.wishes(t.wish, "")
+		seen, err = e.probe(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
 	if t.info.EngineVersion == "" && t.dialect.fingerprint {
-		t.info.EngineVersion = fingerprinted(seen)
+		t.info.EngineVersion = t.srv.Redact(fingerprinted(seen))
 	}
+	e.dialect = t.dialect.weighed(t.info.EngineVersion, seen)
 	sampling, err := json.Marshal(map[string]any{"sent": e.send.sampling()})
 	if err != nil {
 		return nil, err
 	}
 	t.info.Sampling = string(sampling)
 	return e, nil
+}
+
+// mistaken takes back what was said of an engine that the server turned out not
+// to be.
+func (t *Target) mistaken() {
+	if t.info.ModelFormat == t.dialect.format {
+		t.info.ModelFormat = ""
+	}
+	t.info.Engine, t.info.EngineVersion, t.info.MaxStreams = unknownEngine, "", nil
+	t.dialect = unknown
 }
 
 // Close has nothing to undo: the server and its model are not ours.

@@ -235,10 +235,10 @@ func TestFind(t *testing.T) {
 	if took := time.Since(begun); took > 1500*time.Millisecond {
 		t.Errorf("took %v", took)
 	}
-	if f := got[0]; f.Engine != "mlx_lm" || !slices.Equal(f.Models, []string{"smollm2-135m-4bit-f32"}) || !*f.Usage || *f.Timings || !*f.EOSBan || f.Err != nil {
+	if f := got[0]; f.Engine != "mlx_lm" || !slices.Equal(f.Models, []string{"smollm2-135m-4bit-f32"}) || !*f.Usage || *f.Timings || f.EOSBan != nil || f.Err != nil {
 		t.Errorf("%+v", f)
 	}
-	if f := got[1]; f.Engine != "llama.cpp" || !*f.Timings || f.Err != nil {
+	if f := got[1]; f.Engine != "llama.cpp" || !*f.Timings || f.EOSBan != nil || f.EOSBy != "ignore_eos_unverified" || f.Cold != "nonce" || f.Err != nil {
 		t.Errorf("%+v", f)
 	}
 	for i := 2; i < 5; i++ {
