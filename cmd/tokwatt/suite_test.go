@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -79,6 +80,9 @@ func TestResume(t *testing.T) {
 			if r.code != 0 {
 				t.Fatalf("exit %d: %s", r.code, r.err)
 			}
+			if strings.Contains(r.err, "/0]") || !strings.HasPrefix(r.err[strings.Index(r.err, "["):], "[0/") {
+				t.Errorf("what is left is not said from the first: %s", r.err)
+			}
 			got := rows(t, db, `select pp, count(distinct repeat_index) as repeats, count(*) filter (where status = 'ok') as good,
 				max(segment) as segments from runs group by pp order by pp`)
 			want := "[map[good:20 pp:32 repeats:20 segments:2] map[good:20 pp:64 repeats:20 segments:2]]"
@@ -105,6 +109,26 @@ func TestResumeTellsChanges(t *testing.T) {
 	}
 	if got := fmt.Sprint(rows(t, db, "select count(distinct target_id) as targets, count(*) as n from runs")); got != "[map[n:4 targets:2]]" {
 		t.Errorf("%s", got)
+	}
+}
+
+// TestAFailedProbeCostsNoRow: a server that is busy when a prompt is sized is
+// asked again, so that the prompt has its length and its rows count.
+func TestAFailedProbeCostsNoRow(t *testing.T) {
+	var probes atomic.Int64
+	url := serve(t, script.Script{Model: "demo-model", Answer: func(r script.Request) script.Answer {
+		if r.MaxTokens() == 1 && probes.Add(1) == 2 {
+			return status(503, `{"error":"busy"}`)
+		}
+		return steadyAnswer(r)
+	}})
+	db, r := collected(t, url, "--tokenizer", "server")
+	if r.code != 0 || strings.Contains(r.err, "could not be verified") {
+		t.Fatalf("exit %d: %s", r.code, r.err)
+	}
+	got := fmt.Sprint(rows(t, db, "select count(*) as n, count(*) filter (where in_cold_stats) as good, min(prompt_tokens) as prompt, max(flags) as flags from runs"))
+	if got != "[map[flags:[] good:2 n:2 prompt:32]]" || probes.Load() < 3 {
+		t.Errorf("%s after %d probes", got, probes.Load())
 	}
 }
 
