@@ -69,8 +69,12 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%d: %v", pp, err)
 		}
 	}
-	if p, n := e.Build(42); *n != 42 || p.User != " a" || len(p.System) != 30 {
+	p, n := e.Build(42)
+	if *n != 42 || p.User != " a" || len(p.System) != 30 {
 		t.Errorf("%+v, %d", p, *n)
+	}
+	if ids, err := m.Encode(p); err != nil || len(ids) != 42 {
+		t.Errorf("%d tokens, %v", len(ids), err)
 	}
 }
 
