@@ -145,7 +145,7 @@ func (a *app) noCommand(ctx context.Context, cmd *cli.Command) error {
 			return a.again(ctx, "tokwatt", name, "--help")
 		}
 	}
-	return usagef("there is no command %q: did you mean %q? `tokwatt --help` lists them", name, cli.SuggestCommand(cmd.Commands, name))
+	return usagef("there is no command %q: %s", name, didYouMean(cli.SuggestCommand(cmd.Commands, name), "tokwatt"))
 }
 
 // again runs another command line in this process. It gets a context of its
@@ -161,13 +161,36 @@ func (a *app) again(ctx context.Context, line ...string) error {
 func onUsageError(_ context.Context, cmd *cli.Command, err error, _ bool) error {
 	msg := err.Error()
 	if _, name, ok := strings.Cut(msg, "flag provided but not defined: "); ok {
-		near := cli.SuggestFlag(cmd.VisibleFlags(), strings.TrimLeft(name, "-"), true)
-		return usagef("%s has no flag %s: did you mean %s? `%s --help` lists them", cmd.Name, name, near, cmd.FullName())
+		near := nearest(cmd.VisibleFlags(), strings.TrimLeft(name, "-"))
+		if near != "" {
+			near = "--" + near
+		}
+		return usagef("%s has no flag %s: %s", cmd.Name, name, didYouMean(near, cmd.FullName()))
 	}
 	if m := badValue.FindStringSubmatch(msg); m != nil {
 		return usagef("--%s %s: must be %s", m[2], m[1], wanted(cmd, m[2]))
 	}
 	return usagef("%s: `%s --help` shows how it is called", msg, cmd.FullName())
+}
+
+// nearest is the flag that a name that is none may stand for; empty: none.
+func nearest(flags []cli.Flag, name string) string {
+	name = strings.ToLower(strings.ReplaceAll(name, "_", "-"))
+	for _, f := range flags {
+		if slices.Contains(f.Names(), name) {
+			return name
+		}
+	}
+	return strings.TrimLeft(cli.SuggestFlag(flags, name, true), "-")
+}
+
+// didYouMean ends a sentence about a word that is none of a command's.
+func didYouMean(near, command string) string {
+	hint := "`" + command + " --help` lists them"
+	if near == "" {
+		return hint
+	}
+	return "did you mean " + near + "? " + hint
 }
 
 // badValue is the flag parser's word on a value that it can't read.
@@ -180,12 +203,14 @@ func wanted(cmd *cli.Command, name string) string {
 			continue
 		}
 		switch f.(type) {
-		case *cli.DurationFlag:
+		case *cli.BoolFlag, *cli.BoolWithInverseFlag:
+			return "true or false"
+		case *cli.DurationFlag, *secondsFlag:
 			return "a duration with its unit, such as 30s, 5m or 720h"
 		case *cli.IntFlag, *cli.FloatFlag:
 			return "a number"
-		case *cli.IntSliceFlag:
-			return "numbers, such as 128,512"
+		case *intsFlag:
+			return "whole numbers, such as 128,512"
 		}
 	}
 	return "something else: `" + cmd.FullName() + " --help` says what"

@@ -34,7 +34,7 @@ func (a *app) collect() *cli.Command {
 			if err := sensors.Check(powerNames(b.session)); err != nil {
 				return usagef("--power: %w", err)
 			}
-			if cmd.Bool("dry-run") {
+			if b.session.has("dry-run") {
 				return a.dryRun(ctx, b)
 			}
 			return a.measure(ctx, b)

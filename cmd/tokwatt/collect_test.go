@@ -115,7 +115,7 @@ func TestExitCodes(t *testing.T) {
 		"both":             {[]string{"collect", "--url", url, "--pp", "9", "--prompt", "x"}, 2, "exclude"},
 		"bad flag":         {[]string{"collect", "--repeats", "3"}, 2, "did you mean --repeat"},
 		"bad value":        {[]string{"collect", "--repeat", "three"}, 2, "--repeat three: must be a number"},
-		"bad command":      {[]string{"sumary"}, 2, `did you mean "summary"`},
+		"bad command":      {[]string{"sumary"}, 2, "did you mean summary?"},
 		"bad engine":       {[]string{"collect", "--engine", "vroom", "--pp", "9", "--tg", "8"}, 2, "ollama, openai or reference"},
 		"leftover":         {[]string{"collect", "--repeat", "3", "4", "--pp", "9", "--tg", "8"}, 2, "takes no argument"},
 		"unset key":        {[]string{"collect", "--url", url, "--api-key-env", "NO_SUCH_VARIABLE", "--pp", "9", "--tg", "8"}, 2, "not set"},

@@ -8,7 +8,9 @@
 //	help.go     the help screens
 //	dataset.go  store → Parquet, kept beside the store
 //	table.go    tables for people
-//	output.go   stdout, and files of results
+//	output.go   stdout
+//	outfile.go  files of results
+//	options.go  flags as a session keeps them; suite.go reads them from a file
 //	progress.go progress of a run
 package main
 

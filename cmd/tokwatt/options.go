@@ -4,13 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
-	"github.com/BurntSushi/toml"
 	"github.com/urfave/cli/v3"
 )
 
@@ -50,10 +47,10 @@ func (o options) has(name string) bool { return o[name] == true }
 
 // text is a flag's value, empty where it is not set.
 func (o options) text(name string) string {
-	if o[name] == nil {
-		return ""
+	if all := o.list(name); len(all) > 0 {
+		return all[0]
 	}
-	return items(o[name])[0]
+	return ""
 }
 
 // list are the values of a flag that may be repeated.
@@ -103,10 +100,12 @@ func (o options) args() []string {
 		switch v := o[name].(type) {
 		case bool:
 			switch {
-			case v:
-				out = append(out, "--"+name)
-			case name == "stream":
+			case name == "stream" && !v:
 				out = append(out, "--no-stream")
+			case name == "stream":
+				out = append(out, "--stream")
+			case v:
+				out = append(out, "--"+name+"=true")
 			}
 		default:
 			for _, one := range items(v) {
@@ -183,48 +182,4 @@ func readStored(doc string) (stored, error) {
 	s.Runs = runs.Runs
 	delete(s.options, "runs")
 	return s, nil
-}
-
-// readSuite reads a suite: the keys are the names of flags; those at the top
-// hold for each [[run]] that does not set its own.
-func readSuite(file string) (stored, error) {
-	var s stored
-	raw, err := os.ReadFile(file)
-	if err != nil {
-		return s, fmt.Errorf("--suite: %w", err)
-	}
-	if _, err := toml.Decode(string(raw), &s.options); err != nil {
-		return s, fmt.Errorf("--suite %s: %s", file, strings.TrimPrefix(err.Error(), "toml: "))
-	}
-	runs, ok := s.options["run"].([]map[string]any)
-	if !ok || len(runs) == 0 {
-		return s, fmt.Errorf("--suite %s has no [[run]]: it needs one for each target or matrix", file)
-	}
-	delete(s.options, "run")
-	if err := unknown(s.options, func(name string) bool { return name == "suite" || name == "resume" }); err != nil {
-		return s, fmt.Errorf("--suite %s: %w", file, err)
-	}
-	top, shared := s.options.split()
-	for i, r := range runs {
-		if err := unknown(r, func(name string) bool { return slices.Contains(sessionFlags, name) }); err != nil {
-			return s, fmt.Errorf("--suite %s, run %d: %w", file, i+1, err)
-		}
-		s.Runs = append(s.Runs, shared.over(r))
-	}
-	s.options = top
-	return s, nil
-}
-
-// unknown says which key is no flag of collect, or one that refused names.
-func unknown(o options, refused func(name string) bool) error {
-	for _, name := range slices.Sorted(maps.Keys(o)) {
-		is := func(f cli.Flag) bool { return f.Names()[0] == name }
-		switch {
-		case !slices.ContainsFunc(collectFlags(), is):
-			return fmt.Errorf("%q is no flag of collect: did you mean %q?", name, strings.TrimLeft(cli.SuggestFlag(collectFlags(), name, true), "-"))
-		case refused(name):
-			return fmt.Errorf("%q can't be set here: it is one for the whole session", name)
-		}
-	}
-	return nil
 }

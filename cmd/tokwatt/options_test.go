@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -111,7 +114,7 @@ pause = "500ms"
 func TestSuiteRefusals(t *testing.T) {
 	for text, say := range map[string]string{
 		"pp = 1":                        "[[run]]",
-		"[[run]]\nppp = 1":              `did you mean "pp"`,
+		"[[run]]\nppp = 1":              "did you mean pp?",
 		"[[run]]\nnote = \"x\"":         "whole session",
 		"resume = \"x\"\n[[run]]":       "whole session",
 		"pp = \n[[run]]":                "line 1",
@@ -125,5 +128,75 @@ func TestSuiteRefusals(t *testing.T) {
 	}
 	if _, err := readSuite(filepath.Join(t.TempDir(), "none.toml")); err == nil || !strings.Contains(err.Error(), "none.toml") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestSuiteValues: each flag takes a value of its own kind and no other, at the
+// top as in a run, and none swallows what follows it.
+func TestSuiteValues(t *testing.T) {
+	good := map[string][]string{"bool": {"true", "false"}, "list": {`"7"`, "7", `["7", 8]`}, "one": {`"7"`, "7"}}
+	bad := map[string][]string{
+		"bool": {"1", `"true"`, "[true]", "[]", "{a = 1}"},
+		"list": {"true", "false", "[]", "[[7]]", "[true]", "{a = 1}", "1979-05-27T07:32:00Z"},
+		"one":  {"true", "false", "[]", `["7"]`, "{a = 1}", "1979-05-27"},
+	}
+	for _, f := range collectFlags() {
+		name, kind := f.Names()[0], "one"
+		switch f.(type) {
+		case *cli.BoolFlag, *cli.BoolWithInverseFlag:
+			kind = "bool"
+		case *intsFlag, *wordsFlag, *textsFlag:
+			kind = "list"
+		}
+		if name == "suite" || name == "resume" {
+			continue // for the command line alone
+		}
+		suite := name + " = %s\n[[run]]\n"
+		if !slices.Contains(sessionFlags, name) && kind != "bool" {
+			suite = "[[run]]\n" + name + " = %s\nuse-prefix-cache = true\n"
+		}
+		for _, v := range good[kind] {
+			s, err := readSuite(suiteFile(t, fmt.Sprintf(suite, v)))
+			if err != nil {
+				t.Errorf("%s = %s: %v", name, v, err)
+				continue
+			}
+			line := strings.Join(append(s.args(), s.Runs[0].args()...), " ")
+			if want := map[bool]string{true: "--" + name + "=7", false: "--" + name}[kind != "bool"]; v != "false" && !strings.Contains(line, want) {
+				t.Errorf("%s = %s gives %s", name, v, line)
+			}
+		}
+		for _, v := range bad[kind] {
+			if _, err := readSuite(suiteFile(t, fmt.Sprintf(suite, v))); err == nil || !strings.Contains(err.Error(), strconv.Quote(name)+" must be") {
+				t.Errorf("%s = %s: %v", name, v, err)
+			}
+		}
+	}
+}
+
+// TestSuiteSaysWhatFlagsSay of values of the right kind, whoever reads them.
+func TestSuiteSaysWhatFlagsSay(t *testing.T) {
+	for text, say := range map[string]string{
+		"metrics-interval = -1\n[[run]]":              "--metrics-interval -1: must be a duration",
+		"[[run]]\npp = 64.5":                          "--pp 64.5: must be whole numbers",
+		"[[run]]\nrepeat = \"x\"":                     "--repeat x: must be a number",
+		"[[run]]\nPP = 2":                             "did you mean pp?",
+		"[[run]]\nuse_prefix_cache = true":            "did you mean use-prefix-cache?",
+		"[[run]]\nHelp = true":                        "\"Help\" is no flag",
+		"db = \"x\"\n[[run]]":                         "--db",
+		"[[run]]\nno-stream = 1":                      "true or false",
+		"[[run]]\nno-stream = true\nstream = true":    "exclude each other",
+		"[[run]]\nqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq = 1": "--help",
+	} {
+		_, err := readSuite(suiteFile(t, text))
+		if err == nil || !strings.Contains(err.Error(), say) || strings.Contains(err.Error(), `mean ""`) || strings.Contains(err.Error(), "mean ?") {
+			t.Errorf("%q: %v, want %q", text, err, say)
+		}
+	}
+	for text, want := range map[string]string{"no-stream = true": "--no-stream", "no-stream = false": "--stream", "stream = false": "--no-stream"} {
+		s, err := readSuite(suiteFile(t, text+"\n[[run]]"))
+		if err != nil || strings.Join(s.Runs[0].args(), " ") != want {
+			t.Errorf("%s: %v, %v", text, s.Runs, err)
+		}
 	}
 }

@@ -52,6 +52,18 @@ tg = 4
 	}
 }
 
+// TestSuiteThatIsADryRun asks for nothing, as the flag does.
+func TestSuiteThatIsADryRun(t *testing.T) {
+	db := t.TempDir() + "/t.db"
+	file := suiteFile(t, fmt.Sprintf("dry-run = true\n[[run]]\nurl = %q\nmodel = \"demo-model\"\npp = 32\ntg = 8\n", serve(t, steady())))
+	if r := tokwatt(t, "", "collect", "--db", db, "--suite", file); r.code != 0 || !strings.Contains(r.out, "6 batches in all") {
+		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
+	}
+	if _, err := os.Stat(db); err == nil {
+		t.Error("something was measured")
+	}
+}
+
 // TestResume: a bench that was killed goes on where it was, and the session
 // then holds each planned batch once.
 func TestResume(t *testing.T) {
@@ -115,9 +127,9 @@ func TestResumeTellsChanges(t *testing.T) {
 // TestAFailedProbeCostsNoRow: a server that is busy when a prompt is sized is
 // asked again, so that the prompt has its length and its rows count.
 func TestAFailedProbeCostsNoRow(t *testing.T) {
-	var probes atomic.Int64
+	var probes atomic.Int64 // of the whole length
 	url := serve(t, script.Script{Model: "demo-model", Answer: func(r script.Request) script.Answer {
-		if r.MaxTokens() == 1 && probes.Add(1) == 2 {
+		if r.MaxTokens() == 1 && r.PromptTokens() == 32 && probes.Add(1) == 1 {
 			return status(503, `{"error":"busy"}`)
 		}
 		return steadyAnswer(r)
@@ -127,7 +139,7 @@ func TestAFailedProbeCostsNoRow(t *testing.T) {
 		t.Fatalf("exit %d: %s", r.code, r.err)
 	}
 	got := fmt.Sprint(rows(t, db, "select count(*) as n, count(*) filter (where in_cold_stats) as good, min(prompt_tokens) as prompt, max(flags) as flags from runs"))
-	if got != "[map[flags:[] good:2 n:2 prompt:32]]" || probes.Load() < 3 {
+	if got != "[map[flags:[] good:2 n:2 prompt:32]]" || probes.Load() != 2 {
 		t.Errorf("%s after %d probes", got, probes.Load())
 	}
 }
