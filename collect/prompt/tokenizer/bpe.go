@@ -48,7 +48,7 @@ func (m *bpe) addMerge(left, joined []byte, rank int) error {
 	r, ok2 := m.vocab[string(joined[len(left):])]
 	id, ok3 := m.vocab[string(joined)]
 	if !ok1 || !ok2 || !ok3 {
-		return fmt.Errorf("has a merge, number %d, of %q and %q that is not in its vocabulary", rank, left, joined[len(left):])
+		return fmt.Errorf("has a merge, number %d, of %q and %q that is not in its vocabulary", rank, clip(string(left)), clip(string(joined[len(left):])))
 	}
 	m.merges[pair{l, r}] = merge{int32(rank), id}
 	return nil

@@ -29,6 +29,9 @@ type modelOptions struct {
 // asks for something with which tokens are not counted exactly here, another
 // one if it is damaged. The data may be changed afterwards.
 func Parse(tokenizerJSON []byte) (*Tokenizer, error) {
+	if err := within(tokenizerJSON, MaxFile, "a file"); err != nil {
+		return nil, err
+	}
 	var f file
 	m := &bpe{unknown: none}
 	if err := f.read(&scanner{data: tokenizerJSON}, m); err != nil {
@@ -52,6 +55,10 @@ func Parse(tokenizerJSON []byte) (*Tokenizer, error) {
 	return t, nil
 }
 
+// mostBytes are of the parts that are read into lists of ours, which take many
+// times as much memory.
+var mostBytes = map[string]int{"added_tokens": 16 << 20, "normalizer": 1 << 20, "pre_tokenizer": 1 << 20}
+
 // read reads the whole file, the vocabulary and the merges into m.
 func (f *file) read(s *scanner, m *bpe) error {
 	var model []byte
@@ -59,6 +66,11 @@ func (f *file) read(s *scanner, m *bpe) error {
 		value, err := s.value()
 		if err != nil {
 			return err
+		}
+		if most, known := mostBytes[string(name)]; known {
+			if err := within(value, most, string(name)); err != nil {
+				return err
+			}
 		}
 		switch string(name) {
 		case "added_tokens":
@@ -83,7 +95,7 @@ func (f *file) read(s *scanner, m *bpe) error {
 
 func unmarshal(value []byte, into any, what string) error {
 	if err := json.Unmarshal(value, into); err != nil {
-		return fmt.Errorf("has a damaged %s (%w)", what, err)
+		return fmt.Errorf("has a damaged %s (%s)", what, clip(err.Error()))
 	}
 	return nil
 }
@@ -101,6 +113,9 @@ func (f *file) readModel(s *scanner, m *bpe) error {
 		case "merges":
 			merges = value
 		default:
+			if err := within(value, maxPattern, "a model with "+clip(string(name))); err != nil {
+				return err
+			}
 			options = fmt.Appendf(options, "%q:%s,", name, value)
 		}
 		return err
@@ -143,7 +158,7 @@ func (o *modelOptions) apply(m *bpe) error {
 	if o.UnkToken != nil {
 		id, ok := m.vocab[*o.UnkToken]
 		if !ok {
-			return fmt.Errorf("has an unk_token, %q, that is not in its vocabulary", *o.UnkToken)
+			return fmt.Errorf("has an unk_token, %q, that is not in its vocabulary", clip(*o.UnkToken))
 		}
 		m.unknown = id
 	}
@@ -151,8 +166,11 @@ func (o *modelOptions) apply(m *bpe) error {
 }
 
 func readVocab(s *scanner, m *bpe) error {
-	m.vocab = make(map[string]int32, bytes.Count(s.data, []byte{':'}))
+	m.vocab = make(map[string]int32, min(bytes.Count(s.data, []byte{':'}), maxVocabulary))
 	return s.object(func(name []byte) error {
+		if len(m.vocab) == maxVocabulary {
+			return unsupported("more than %d tokens", maxVocabulary)
+		}
 		id, err := s.id()
 		m.vocab[string(name)] = id
 		return err
@@ -161,7 +179,7 @@ func readVocab(s *scanner, m *bpe) error {
 
 // readMerges reads merges in either form, "a b" or ["a", "b"].
 func readMerges(s *scanner, m *bpe) error {
-	m.merges = make(map[pair]merge, bytes.Count(s.data, []byte{','})/2)
+	m.merges = make(map[pair]merge, min(bytes.Count(s.data, []byte{','})/2, maxVocabulary))
 	var both []byte
 	rank := 0
 	return s.array(func() error {
@@ -183,6 +201,9 @@ func readMerges(s *scanner, m *bpe) error {
 		}
 		if !ok {
 			return fmt.Errorf("has a merge of one token, number %d", rank)
+		}
+		if rank == 2*maxVocabulary {
+			return unsupported("more than %d merges", 2*maxVocabulary)
 		}
 		err = m.addMerge(left, both, rank)
 		rank++

@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -9,7 +10,7 @@ import (
 
 // splitTimeout is the longest that one match may take. Known patterns take
 // less than a microsecond a character.
-const splitTimeout = 10 * time.Second
+const splitTimeout = 2 * time.Second
 
 // gpt2 is the pattern that is built into ByteLevel with use_regex.
 const gpt2 = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
@@ -23,27 +24,46 @@ const gpt2 = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?
 //	[…] [^…] with ranges, \s \S \r \n \t \f, \p{…} of the categories in since15
 //
 // Character classes are widened by what Go's tables lack, and an expression
-// that is slow on long runs is refused.
-func pattern(expr string) (*regexp2.Regexp, error) {
+// that is slow on long runs is refused, as is one that is so long or so nested
+// that compiling it is slow.
+func (t *Tokenizer) pattern(expr string) (*regexp2.Regexp, error) {
+	if len(expr) > maxPattern {
+		return nil, unsupported("a pattern of %d bytes", len(expr))
+	}
 	widened, err := widen(expr)
 	if err != nil {
 		return nil, err
 	}
-	re, err := regexp2.Compile(widened, regexp2.OptionMaxBacktrackingStackSize(-1))
+	re, err := regexp2.Compile(widened, regexp2.OptionMaxBacktrackingStackSize(maxBacktrack))
 	if err != nil {
-		return nil, unsupported("the pattern %q, which does not compile (%v)", expr, err)
+		return nil, unsupported("the pattern %q, which does not compile (%v)", expr, err.Error())
 	}
+	if atom := t.try(re); atom != "" {
+		return nil, unsupported("the pattern %q, which is slow on a run of %q", expr, atom)
+	}
+	re.MatchTimeout = splitTimeout
+	return re, nil
+}
+
+// try finds a run on which re is slow, "" if there is none. All patterns of a
+// tokenizer share the time for it.
+func (t *Tokenizer) try(re *regexp2.Regexp) (atom string) {
+	begin := time.Now()
+	defer func() { t.trial -= time.Since(begin) }()
 	re.MatchTimeout = time.Second
 	for _, atom := range []string{" ", "\n", "\t\n", "a", "A", "0", "-", "中", "aA", "- "} {
 		// The end holds what a pattern may need, or no match would be tried.
 		run := []rune(strings.Repeat(atom, 20_000) + "\x00 a\n0B-中")
-		err := re.FindRunesMatches(run, 0, func(regexp2.MatchView) bool { return true })
-		if err != nil {
-			return nil, unsupported("the pattern %q, which is slow on a run of %q", expr, atom)
+		slow := false
+		err := re.FindRunesMatches(run, 0, func(regexp2.MatchView) bool {
+			slow = time.Since(begin) > t.trial
+			return !slow
+		})
+		if err != nil || slow {
+			return atom
 		}
 	}
-	re.MatchTimeout = splitTimeout
-	return re, nil
+	return ""
 }
 
 // widen rewrites \p{L} as the class of what Go and Unicode 16 call a letter,
@@ -62,6 +82,7 @@ type widener struct {
 	rest    string
 	out     strings.Builder
 	inClass bool
+	groups  int // that are open
 }
 
 // take moves n bytes as they are.
@@ -88,7 +109,15 @@ func (w *widener) step() string {
 			return "an empty class"
 		}
 	case c == '(':
+		if w.groups++; w.groups > maxGroups {
+			return fmt.Sprintf("groups %d deep", w.groups)
+		}
 		return w.group()
+	case c == ')':
+		w.groups--
+		w.take(1)
+	case c == '{' && longNumber(w.rest[1:]):
+		return "a long repetition"
 	case strings.IndexByte("*+?}", c) >= 0:
 		w.take(1)
 		if w.rest != "" && strings.IndexByte("*+?{", w.rest[0]) >= 0 {
@@ -100,6 +129,21 @@ func (w *widener) step() string {
 		w.take(1)
 	}
 	return ""
+}
+
+// longNumber reports a number of four digits or more in what ends with "}".
+func longNumber(s string) bool {
+	inside, _, _ := strings.Cut(s, "}")
+	digits := 0
+	for _, c := range inside {
+		if digits++; c < '0' || c > '9' {
+			digits = 0
+		}
+		if digits > 3 {
+			return true
+		}
+	}
+	return false
 }
 
 func (w *widener) class(c byte) string {

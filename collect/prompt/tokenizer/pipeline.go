@@ -33,16 +33,23 @@ func (t *Tokenizer) addTokens(added []addedToken) error {
 		case a.SingleWord, a.Lstrip, a.Rstrip:
 			return unsupported("the added token %q with single_word, lstrip or rstrip", a.Content)
 		case a.Content == "":
+		case len(a.Content) > longestAdded:
+			return unsupported("an added token of %d bytes", len(a.Content))
 		case a.Normalized:
 			content := a.Content
 			for _, f := range t.normalize {
 				content = f(content)
 			}
-			if content != "" {
-				t.normalized.add(content, a.ID)
+			if content == "" {
+				continue
+			}
+			if err := t.addToken(&t.normalized, content, a.ID); err != nil {
+				return err
 			}
 		default:
-			t.raw.add(a.Content, a.ID)
+			if err := t.addToken(&t.raw, a.Content, a.ID); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -60,12 +67,21 @@ func (t *Tokenizer) addNormalizer(s *stage) error {
 			}
 		}
 	case "NFC":
+		if err := t.lengthens(1, 3); err != nil {
+			return err
+		}
 		t.normalize = append(t.normalize, nfc)
 	case "Prepend":
+		if err := t.lengthens(1, 1+len(s.Prepend)); err != nil {
+			return err
+		}
 		t.normalize = append(t.normalize, prepend(s.Prepend))
 	case "Replace":
 		if s.Pattern.String == nil || *s.Pattern.String == "" {
 			return unsupported("a Replace normalizer of something else than a string")
+		}
+		if err := t.lengthens(len(*s.Pattern.String), len(s.Content)); err != nil {
+			return err
 		}
 		t.normalize = append(t.normalize, replace(*s.Pattern.String, s.Content))
 	default:
@@ -91,6 +107,9 @@ func flatten(s *stage) []*stage {
 
 // addPreTokenizers reports whether the words are taken byte by byte.
 func (t *Tokenizer) addPreTokenizers(all []*stage) (byteLevel bool, err error) {
+	if len(all) > maxStages {
+		return false, unsupported("%d pre-tokenizers", len(all))
+	}
 	for i, s := range all {
 		if s.Type == "ByteLevel" && i < len(all)-1 {
 			return false, unsupported("the pre-tokenizer %q after ByteLevel", all[i+1].Type)
@@ -125,7 +144,7 @@ func (t *Tokenizer) addPreTokenizer(s *stage) error {
 }
 
 func (t *Tokenizer) addPattern(expr string) error {
-	re, err := pattern(expr)
+	re, err := t.pattern(expr)
 	if err == nil {
 		t.split = append(t.split, isolated(regular(re)))
 	}
@@ -136,7 +155,7 @@ func (t *Tokenizer) addSplit(s *stage) error {
 	var m matcher
 	switch {
 	case s.Pattern.Regex != nil:
-		re, err := pattern(*s.Pattern.Regex)
+		re, err := t.pattern(*s.Pattern.Regex)
 		if err != nil {
 			return err
 		}

@@ -139,6 +139,11 @@ func FuzzParse(f *testing.F) {
 		}
 		f.Add(b)
 	}
+	for name, file := range hostileFiles() {
+		if len(file) < 1<<14 && !strings.HasPrefix(name, "evil") {
+			f.Add([]byte(file))
+		}
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		tok, err := Parse(b)
 		if err == nil {

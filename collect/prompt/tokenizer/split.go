@@ -1,18 +1,18 @@
 package tokenizer
 
 import (
-	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/dlclark/regexp2/v2"
 )
 
-// piece is a piece of text, twice: patterns are matched with characters, words
-// are looked up as strings.
+// piece is a piece of a run's text, twice: patterns are matched with
+// characters, words are looked up as strings.
 type piece struct {
 	text  string
 	runes []rune
+	of    *run
 }
 
 // splitter calls emit for each part of p, in order. Parts are not empty.
@@ -31,8 +31,8 @@ func (c *cutter) next(n int) piece {
 	for _, r := range c.rest.runes[:n] {
 		bytes += utf8.RuneLen(r)
 	}
-	first := piece{c.rest.text[:bytes], c.rest.runes[:n]}
-	c.rest = piece{c.rest.text[bytes:], c.rest.runes[n:]}
+	first := piece{c.rest.text[:bytes], c.rest.runes[:n], c.rest.of}
+	c.rest = piece{c.rest.text[bytes:], c.rest.runes[n:], c.rest.of}
 	return first
 }
 
@@ -102,17 +102,18 @@ func literal(s string) matcher {
 }
 
 // regular matches a regular expression; matches of no length count for
-// nothing. It panics when one match takes longer than re's time-out.
+// nothing. It panics when one match, or the whole run, takes too long.
 func regular(re *regexp2.Regexp) matcher {
 	return func(p piece, match func(begin, end int)) {
 		err := re.FindRunesMatches(p.runes, 0, func(v regexp2.MatchView) bool {
+			p.of.tick()
 			if begin, length, ok := v.GroupRange(0); ok && length > 0 {
 				match(begin, begin+length)
 			}
 			return true
 		})
 		if err != nil { // its message repeats the text
-			panic(fmt.Sprintf("tokenizer: splitting a text of %d characters took longer than %v", len(p.runes), splitTimeout))
+			panic(&SlowError{Bytes: p.of.bytes})
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 )
 
@@ -18,6 +19,11 @@ func (e *UnsupportedError) Error() string {
 }
 
 func unsupported(format string, args ...any) error {
+	for i, a := range args {
+		if s, ok := a.(string); ok {
+			args[i] = clip(s)
+		}
+	}
 	return &UnsupportedError{What: fmt.Sprintf(format, args...)}
 }
 
@@ -29,10 +35,14 @@ type Tokenizer struct {
 	split      []splitter
 	model      *bpe
 	runs       sync.Pool // of *run
+
+	addedBytes int           // of all added tokens
+	growth     float64       // how many times as long normalizers may make a text
+	trial      time.Duration // that patterns may yet take to be tried
 }
 
 func newTokenizer(m *bpe) *Tokenizer {
-	t := &Tokenizer{model: m}
+	t := &Tokenizer{model: m, growth: 1, trial: maxTrial}
 	t.runs.New = func() any {
 		return &run{words: make(map[string]span)}
 	}
@@ -43,9 +53,9 @@ func newTokenizer(m *bpe) *Tokenizer {
 // recognised; nothing is added around it. Each byte that is not valid UTF-8
 // counts as U+FFFD, what JSON makes of it on its way to a server.
 //
-// It panics if a split takes longer than splitTimeout: Parse has tried each
-// pattern, so that is a text for which the pattern is exponentially slow, and
-// a count that is wrong would be worse.
+// It panics with a *SlowError if that takes longer than encodeTime: Parse has
+// tried each pattern, so that is a text for which the pattern is exponentially
+// slow, and a count that is wrong would be worse.
 func (t *Tokenizer) Encode(text string) []int32 {
 	ids := make([]int32, 0, len(text)/4+8)
 	t.each(text, func(some []int32) { ids = append(ids, some...) })
@@ -67,6 +77,7 @@ func (t *Tokenizer) each(text string, emit func([]int32)) {
 	}
 	r := t.runs.Get().(*run)
 	r.t, r.emit = t, emit
+	r.bytes, r.end = len(text), time.Now().Add(encodeTime(len(text)))
 	t.raw.split(text, r.between, r.added)
 	r.emit = nil
 	t.runs.Put(r)
@@ -77,6 +88,9 @@ func (t *Tokenizer) each(text string, emit func([]int32)) {
 type run struct {
 	t     *Tokenizer
 	emit  func([]int32)
+	bytes int       // of the text
+	end   time.Time // when it must be done
+	ticks int       // since the clock was read, and before
 	one   [1]int32
 	runes []rune
 	words map[string]span // where in arena the ids of a word are
@@ -107,6 +121,13 @@ func (r *run) between(text string) {
 	r.t.normalized.split(text, r.normal, r.added)
 }
 
+// tick ends an Encode or Count that takes too long.
+func (r *run) tick() {
+	if r.ticks++; r.ticks%64 == 0 && time.Now().After(r.end) {
+		panic(&SlowError{Bytes: r.bytes})
+	}
+}
+
 // normal encodes what lies between two added tokens in the normalized text.
 func (r *run) normal(text string) {
 	if len(r.t.split) == 0 {
@@ -117,11 +138,12 @@ func (r *run) normal(text string) {
 	for _, c := range text {
 		r.runes = append(r.runes, c)
 	}
-	r.pieces(piece{text, r.runes}, 0)
+	r.pieces(piece{text, r.runes, r}, 0)
 }
 
 // pieces splits p by the splitters from the k-th on and encodes the words.
 func (r *run) pieces(p piece, k int) {
+	r.tick()
 	if k == len(r.t.split) {
 		r.word(p.text)
 		return

@@ -40,6 +40,9 @@ func FromVocabulary(v Vocabulary) (*Tokenizer, error) {
 	if len(v.Types) != len(v.Tokens) {
 		return nil, fmt.Errorf("the GGUF vocabulary has %d token types for %d tokens: take an undamaged file", len(v.Types), len(v.Tokens))
 	}
+	if len(v.Tokens) > maxVocabulary || len(v.Merges) > 2*maxVocabulary {
+		return nil, unsupported("%d tokens and %d merges", len(v.Tokens), len(v.Merges))
+	}
 	m := &bpe{unknown: none, ignoreMerges: ignoreMerges}
 	if err := v.fill(m); err != nil {
 		return nil, fmt.Errorf("the GGUF vocabulary %w: take an undamaged file", err)
@@ -53,7 +56,9 @@ func FromVocabulary(v Vocabulary) (*Tokenizer, error) {
 	}
 	for id, kind := range v.Types {
 		if v.Tokens[id] != "" && (kind == typeUnknown || kind == typeControl || kind == typeUserDefined) {
-			t.raw.add(v.Tokens[id], int32(id))
+			if err := t.addToken(&t.raw, v.Tokens[id], int32(id)); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return t, nil
