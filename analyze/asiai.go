@@ -11,6 +11,9 @@ type Asiai struct {
 	EngineVersion string
 	ModelID       string
 	Quantization  string
+	Sharding      string   // placement; empty where there is none
+	InstanceMeta  string   // likewise
+	Nodes         []string // likewise
 	TargetID      int64
 
 	// Medians over the rows in statistics.

@@ -10,6 +10,9 @@ type Summary struct {
 	EngineVersion  string
 	ModelID        string
 	Quantization   string
+	Sharding       string   // placement; empty where there is none
+	InstanceMeta   string   // likewise
+	Nodes          []string // likewise
 	TargetID       int64
 	CaseID         int64
 	PP             *int64

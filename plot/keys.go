@@ -54,6 +54,9 @@ func allKeys() []key {
 		word("engine_version", version, func(s *analyze.Summary) string { return s.EngineVersion }),
 		word("model_id", subject, func(s *analyze.Summary) string { return s.ModelID }),
 		word("quantization", subject, func(s *analyze.Summary) string { return s.Quantization }),
+		word("placement_sharding", subject, func(s *analyze.Summary) string { return s.Sharding }),
+		word("placement_instance_meta", subject, func(s *analyze.Summary) string { return s.InstanceMeta }),
+		word("placement_nodes", subject, nodes),
 		word("host", subject, func(s *analyze.Summary) string { return s.Host }),
 		number("pp", "pp", matrix, func(s *analyze.Summary) *int64 { return s.PP }),
 		number("tg", "tg", length, func(s *analyze.Summary) *int64 { return &s.TG }),
@@ -63,6 +66,19 @@ func allKeys() []key {
 		word("prompt_kind", matrix, promptKind),
 		word("session_id", origin, func(s *analyze.Summary) string { return "session " + shortID(s.SessionID) }),
 		word("target_id", origin, func(s *analyze.Summary) string { return "target " + strconv.FormatInt(s.TargetID, 10) }),
+	}
+}
+
+// nodes is how many machines a placement has: names of machines would fill the
+// legend.
+func nodes(s *analyze.Summary) string {
+	switch n := len(s.Nodes); n {
+	case 0:
+		return ""
+	case 1:
+		return "1 node"
+	default:
+		return strconv.Itoa(n) + " nodes"
 	}
 }
 

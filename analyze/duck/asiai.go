@@ -37,6 +37,7 @@ func newAsiai(r record) analyze.Asiai {
 		SessionID: text("session_id"), Host: text("host"), Date: text("date"),
 		Engine: text("engine"), EngineVersion: text("engine_version"), ModelID: text("model_id"),
 		Quantization: text("model_quantization"), TargetID: count("target_id"),
+		Sharding: text("placement_sharding"), InstanceMeta: text("placement_instance_meta"), Nodes: r.at("placement_nodes").texts(),
 		TokPerSec: double("tok_per_sec"), TokPerSecResponse: double("tok_per_sec_response"), TTFTMS: double("ttft_ms"),
 		TotalDurationMS: double("total_duration_ms"), TokensGenerated: double("tokens_generated"),
 		GenerationDurationMS: double("generation_duration_ms"),

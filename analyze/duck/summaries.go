@@ -125,6 +125,7 @@ func newSummary(names map[string]int, row []any) analyze.Summary {
 		SessionID: r.at("session_id").text(), Host: r.at("host").text(), Date: r.at("date").text(),
 		Engine: r.at("engine").text(), EngineVersion: r.at("engine_version").text(),
 		ModelID: r.at("model_id").text(), Quantization: r.at("model_quantization").text(),
+		Sharding: r.at("placement_sharding").text(), InstanceMeta: r.at("placement_instance_meta").text(), Nodes: r.at("placement_nodes").texts(),
 		TargetID: r.at("target_id").integer(), CaseID: r.at("case_id").integer(),
 		PP: r.at("pp").optInteger(), TG: r.at("tg").integer(), Concurrency: r.at("concurrency").integer(),
 		CacheMode: r.at("cache_mode").text(), PromptKind: r.at("prompt_kind").text(),
@@ -175,6 +176,17 @@ func (r *record) value() any {
 func (r *record) text() string {
 	s, _ := r.value().(string)
 	return s
+}
+
+// texts is a list of words; nil where it is empty.
+func (r *record) texts() []string {
+	list, _ := r.value().([]any)
+	var out []string
+	for _, v := range list {
+		s, _ := v.(string)
+		out = append(out, s)
+	}
+	return out
 }
 
 func (r *record) integer() int64 {

@@ -18,7 +18,7 @@ func (c *closing) write(w io.Writer) {
 		for j < len(c.cases) && c.cases[j].raw.TargetID == c.cases[i].raw.TargetID {
 			j++
 		}
-		fmt.Fprintln(w, c.cases[i].Model)
+		fmt.Fprintln(w, folded(targetName(c.targets[c.cases[i].raw.TargetID])))
 		writeCases(w, c.cases[i:j])
 		i = j
 	}

@@ -31,16 +31,19 @@ func caseConditions(cmd *cli.Command) (func(analyze.Summary) bool, error) {
 
 // conditions are the keys of --where for cases.
 var conditions = map[string]func(analyze.Summary) string{
-	"engine":           func(s analyze.Summary) string { return s.Engine },
-	"engine_version":   func(s analyze.Summary) string { return s.EngineVersion },
-	"model_id":         func(s analyze.Summary) string { return s.ModelID },
-	"quantization":     func(s analyze.Summary) string { return s.Quantization },
-	"host":             func(s analyze.Summary) string { return s.Host },
-	"cache_mode":       func(s analyze.Summary) string { return s.CacheMode },
-	"prefix_cache_hit": func(s analyze.Summary) string { return s.PrefixCacheHit },
-	"prompt_kind":      func(s analyze.Summary) string { return s.PromptKind },
-	"tg":               func(s analyze.Summary) string { return strconv.FormatInt(s.TG, 10) },
-	"concurrency":      func(s analyze.Summary) string { return strconv.FormatInt(s.Concurrency, 10) },
+	"engine":                  func(s analyze.Summary) string { return s.Engine },
+	"engine_version":          func(s analyze.Summary) string { return s.EngineVersion },
+	"model_id":                func(s analyze.Summary) string { return s.ModelID },
+	"quantization":            func(s analyze.Summary) string { return s.Quantization },
+	"placement_sharding":      func(s analyze.Summary) string { return s.Sharding },
+	"placement_instance_meta": func(s analyze.Summary) string { return s.InstanceMeta },
+	"placement_nodes":         func(s analyze.Summary) string { return strconv.Itoa(len(s.Nodes)) },
+	"host":                    func(s analyze.Summary) string { return s.Host },
+	"cache_mode":              func(s analyze.Summary) string { return s.CacheMode },
+	"prefix_cache_hit":        func(s analyze.Summary) string { return s.PrefixCacheHit },
+	"prompt_kind":             func(s analyze.Summary) string { return s.PromptKind },
+	"tg":                      func(s analyze.Summary) string { return strconv.FormatInt(s.TG, 10) },
+	"concurrency":             func(s analyze.Summary) string { return strconv.FormatInt(s.Concurrency, 10) },
 	"pp": func(s analyze.Summary) string {
 		if s.PP == nil {
 			return ""

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -45,18 +46,24 @@ func (p *progress) notify(s collect.Progress) {
 			p.step(s, "asking what is there")
 			return
 		}
-		p.step(s, "opening "+s.Target.ModelID)
+		p.step(s, "opening "+targetName(&s.Target))
 	case collect.PhaseSize:
 		p.step(s, fmt.Sprintf("making a prompt of %d tokens", *s.Case.PP))
 	case collect.PhaseIdle:
 		p.step(s, "10 s quiet, for what is drawn at rest")
 	case collect.PhaseWarmup:
-		p.step(s, "warming up "+s.Target.ModelID)
+		p.step(s, "warming up "+targetName(&s.Target))
 	case collect.PhaseMeasure:
-		p.at(s, label(s.Case))
+		p.at(s, placed(s))
 	case collect.PhaseMeasured:
-		p.step(s, label(s.Case)+outcome(s.Batch))
+		p.step(s, placed(s)+outcome(s.Batch))
 	}
+}
+
+// placed names a case, with where its model runs in a cluster.
+func placed(s collect.Progress) string {
+	where := placement(s.Target.Sharding, s.Target.InstanceMeta, s.Target.Nodes)
+	return strings.TrimSpace(where + " " + label(s.Case))
 }
 
 // label names a case.

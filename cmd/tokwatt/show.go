@@ -169,6 +169,7 @@ func (a *app) printShown(s *shown) {
 	line("options", "%s", s.Session.Options)
 	for _, t := range s.Targets {
 		line("target", "%s  %s %s  %s %s  %s", t.ModelID, t.Engine, t.EngineVersion, t.ModelFormat, t.Quantization, t.Endpoint)
+		line("", "%s", placement(t.Sharding, t.InstanceMeta, t.Nodes))
 		line("", "%s", capacity(t))
 		line("", "%s", s.memory(t.TargetID))
 		line("", "%s", t.Sampling)

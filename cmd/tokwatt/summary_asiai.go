@@ -83,7 +83,7 @@ type asiaiColumn struct {
 func asiaiColumns(rows []analyze.Asiai) []asiaiColumn {
 	columns := []asiaiColumn{
 		{"engine\nmodel", func(r analyze.Asiai) (string, string) {
-			return strings.TrimSpace(r.Engine + " " + r.EngineVersion), strings.TrimSpace(r.ModelID + " " + r.Quantization)
+			return strings.TrimSpace(r.Engine + " " + r.EngineVersion), strings.TrimSpace(r.ModelID + " " + r.Quantization + " " + placement(r.Sharding, r.InstanceMeta, r.Nodes))
 		}},
 		{"tok/s\nmean±sd", func(r analyze.Asiai) (string, string) {
 			if r.StdDevTokS == nil {
@@ -147,7 +147,7 @@ func asiaiNotes(rows []analyze.Asiai, format string, notes map[targetKey][]strin
 	}
 	for _, r := range rows {
 		mind := append(asiaiRemarks(r), notes[targetKey{r.SessionID, r.TargetID}]...)
-		name := strings.TrimSpace(r.Engine+" "+r.ModelID) + ":"
+		name := strings.TrimSpace(r.Engine+" "+r.ModelID+" "+placement(r.Sharding, r.InstanceMeta, r.Nodes)) + ":"
 		switch {
 		case len(rows) == 1:
 			out = append(out, mind...)

@@ -54,7 +54,7 @@ func writeSummary(w io.Writer, rows []analyze.Summary, format string, percentile
 	if format == "markdown" {
 		title, note = "**%s**\n\n", "- %s\n"
 	}
-	fmt.Fprintf(w, title, heading(rows[0]))
+	fmt.Fprintf(w, title, noteText(heading(rows[0]), format))
 	t := summaryTable(w, rows, format, percentiles)
 	if format == "markdown" {
 		t.RenderMarkdown()
@@ -77,9 +77,7 @@ func noteText(note, format string) string {
 
 // heading is what all cases of a target have in common.
 func heading(s analyze.Summary) string {
-	engine := strings.TrimSpace(s.Engine + " " + s.EngineVersion)
-	model := strings.TrimSpace(s.ModelID + " " + s.Quantization)
-	return strings.Join([]string{shortID(s.SessionID), s.Date + " UTC", s.Host, engine, model}, "  ")
+	return strings.Join([]string{shortID(s.SessionID), s.Date + " UTC", s.Host, summaryName(s)}, "  ")
 }
 
 func legend(format string) string {

@@ -26,7 +26,7 @@ create or replace temp view asiai as
 with
 counted as (
   select host, date, session_id, started_at, label, hw_chip, os_name, os_version,
-         target_id, engine, engine_version, model_id, model_format, model_quantization, power_watts, power_scope,
+         target_id, engine, engine_version, placement_sharding, placement_instance_meta, placement_nodes, model_id, model_format, model_quantization, power_watts, power_scope,
          count(*) filter (where status = 'ok') as n_ok,
          count(*) filter (where status = 'failed') as n_failed,
          count(*) filter (where status = 'invalid') as n_invalid,
@@ -35,7 +35,7 @@ counted as (
          count(*) filter (where array_contains(flags, 'implausible')) as n_implausible
   from runs
   group by host, date, session_id, started_at, label, hw_chip, os_name, os_version,
-         target_id, engine, engine_version, model_id, model_format, model_quantization, power_watts, power_scope
+         target_id, engine, engine_version, placement_sharding, placement_instance_meta, placement_nodes, model_id, model_format, model_quantization, power_watts, power_scope
 ),
 figures as (
   select host, date, session_id, target_id, case_id,
@@ -79,7 +79,7 @@ pooled as (
   left join spread s on s.host = m.host and s.date = m.date and s.session_id = m.session_id and s.target_id = m.target_id
 )
 select c.session_id, c.host, c.date, c.started_at, c.label, c.hw_chip, c.os_name, c.os_version,
-       c.target_id, c.engine, c.engine_version, c.model_id, c.model_format, c.model_quantization,
+       c.target_id, c.engine, c.engine_version, c.placement_sharding, c.placement_instance_meta, c.placement_nodes, c.model_id, c.model_format, c.model_quantization,
        p.tok_per_sec, p.tok_per_sec_response, p.ttft_ms, p.total_duration_ms, p.tokens_generated, p.generation_duration_ms,
        c.power_watts, c.power_scope, case when c.power_watts > 0 then p.tok_per_sec / c.power_watts end as tok_per_sec_per_watt,
        p.tok_per_sec_mean, p.std_dev_tok_s, p.pooled_sd_sample, p.cv,

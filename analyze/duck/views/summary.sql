@@ -13,7 +13,7 @@ with
 counted as (
   select host, date, session_id, started_at, label, hw_chip, hw_model, os_name, os_version,
          target_id, engine, engine_version, driver, endpoint, model_id, model_format, model_quantization,
-         placement_sharding, placement_instance_meta,
+         placement_sharding, placement_instance_meta, placement_nodes,
          case_id, pp, tg, concurrency, cache_mode, prompt_kind, prompt_source, streaming,
          count(*) filter (where status = 'ok') as n_ok,
          count(*) filter (where status = 'failed') as n_failed,
@@ -25,7 +25,7 @@ counted as (
   from runs
   group by host, date, session_id, started_at, label, hw_chip, hw_model, os_name, os_version,
          target_id, engine, engine_version, driver, endpoint, model_id, model_format, model_quantization,
-         placement_sharding, placement_instance_meta,
+         placement_sharding, placement_instance_meta, placement_nodes,
          case_id, pp, tg, concurrency, cache_mode, prompt_kind, prompt_source, streaming
 ),
 groups_of_hits as (
@@ -293,7 +293,7 @@ figures as (
 )
 select c.session_id, c.host, c.date, c.started_at, c.label, c.hw_chip, c.hw_model, c.os_name, c.os_version,
        c.target_id, c.engine, c.engine_version, c.driver, c.endpoint, c.model_id, c.model_format, c.model_quantization,
-       c.placement_sharding, c.placement_instance_meta,
+       c.placement_sharding, c.placement_instance_meta, c.placement_nodes,
        c.case_id, c.pp, c.tg, c.concurrency, c.cache_mode, c.prompt_kind, c.prompt_source, c.streaming,
        g.prefix_cache_hit, coalesce(g.n_batches, 0) as n_batches,
        c.n_ok, c.n_failed, c.n_invalid, c.n_cache_hit, c.n_estimated, c.n_implausible,
