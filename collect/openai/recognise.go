@@ -32,12 +32,30 @@ func (s server) learn(ctx context.Context) (*facts, error) {
 // common wrong guess is to take anything with a model list for one engine; a
 // server that fits no row stays unknown.
 func (f *facts) recognise(ctx context.Context, models []model) dialect {
+	models = unlike(models)
 	for _, d := range dialects {
 		if slices.ContainsFunc(d.signs, func(s sign) bool { return f.shows(ctx, models, d, s) }) {
 			return d
 		}
 	}
 	return unknown
+}
+
+// unlike are models of which no two are the same to a sign: some lists have
+// a hundred thousand.
+func unlike(models []model) (out []model) {
+	type looks struct {
+		owner            string
+		typed, permitted bool
+	}
+	seen := map[looks]bool{}
+	for _, m := range models {
+		if k := (looks{m.OwnedBy, m.Compatibility != "", m.Permissions != nil}); !seen[k] {
+			seen[k] = true
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // recogniseFor is recognise for one model: by its own entry, or by all where it
