@@ -6,7 +6,7 @@
 //	      ◀── line: loaded ────────────
 //	Send  ── a line a request ─────────▶  gathered into one batch, if released
 //	                                      together (serve.go)
-//	Stdout ◀── a line a token ──────────  prefill, then greedy decode (generate.go)
+//	Stdout ◀── a line a token ──────────  prefill, then greedy decode (generate.go, emit.go)
 //	       ◀── line: done, with Stats ──
 //	Close ── end of input ─────────────▶  exit
 //

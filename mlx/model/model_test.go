@@ -176,10 +176,14 @@ func TestAgainstDefinition(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 				continue
 			}
+			before := s.Live()
 			for _, chunks := range [][]int{{24}, {18, 5, 1}} {
 				if d := differ(logits(m, ids, chunks...), want[name]); !(d < 1e-5*coarse(s)) {
 					t.Errorf("%s: logits in %v differ by %g", name, chunks, d)
 				}
+			}
+			if left := s.Live(); left != before {
+				t.Errorf("%s: %d arrays are left of %d passes", name, left-before, 2)
 			}
 		}
 	})

@@ -4,103 +4,8 @@ package capi
 
 import (
 	"math"
-	"runtime"
 	"unsafe"
 )
-
-// DType is an mlx_dtype.
-type DType int32
-
-// The types that are used.
-const (
-	Uint32   DType = 3
-	Float16  DType = 9
-	Float32  DType = 10
-	BFloat16 DType = 12
-)
-
-// NewData copies data, which is row-major and of the given shape.
-func (l *Library) NewData(data []byte, t DType, shape ...int32) Handle {
-	sizes, dim := l.sizes(0, shape)
-	l.slot = l.call(l.fn.mlx_array_new_data, uintptr(unsafe.Pointer(unsafe.SliceData(data))), sizes, dim, uintptr(t))
-	runtime.KeepAlive(data)
-	code := int32(0)
-	return l.made("mlx_array_new_data", code)
-}
-
-// Floats copies the elements of any array as float32, row-major. It computes
-// what has not been yet.
-func (l *Library) Floats(a Handle) []float32 {
-	wide := l.AsType(a, Float32)
-	flat := l.Contiguous(wide)
-	defer l.Free(wide)
-	defer l.Free(flat)
-	return l.Float32s(flat)
-}
-
-// Float32s copies the elements of an array of float32 that is contiguous. It
-// waits for what is under way, and adds nothing that would wait for what was
-// started later.
-func (l *Library) Float32s(a Handle) []float32 {
-	if a == None || !l.try("mlx_array_eval", l.fn.mlx_array_eval, uintptr(a)) {
-		return nil
-	}
-	n := int(l.call(l.fn.mlx_array_size, uintptr(a)))
-	out := make([]float32, n)
-	copy(out, unsafe.Slice(pointer[float32](l.call(l.fn.mlx_array_data_float32, uintptr(a))), n))
-	return out
-}
-
-// Uint32s is Float32s of uint32.
-func (l *Library) Uint32s(a Handle) []uint32 {
-	if a == None || !l.try("mlx_array_eval", l.fn.mlx_array_eval, uintptr(a)) {
-		return nil
-	}
-	n := int(l.call(l.fn.mlx_array_size, uintptr(a)))
-	out := make([]uint32, n)
-	copy(out, unsafe.Slice(pointer[uint32](l.call(l.fn.mlx_array_data_uint32, uintptr(a))), n))
-	return out
-}
-
-// TypeOf is the type of an array.
-func (l *Library) TypeOf(a Handle) DType {
-	if a == None {
-		return Float32
-	}
-	return DType(l.call(l.fn.mlx_array_dtype, uintptr(a)))
-}
-
-// Bytes is the size of an array.
-func (l *Library) Bytes(a Handle) int64 {
-	if a == None {
-		return 0
-	}
-	return int64(l.call(l.fn.mlx_array_nbytes, uintptr(a)))
-}
-
-// Eval computes arrays and waits for them.
-func (l *Library) Eval(arrays ...Handle) { l.eval("mlx_eval", l.fn.mlx_eval, arrays) }
-
-// AsyncEval starts to compute arrays.
-func (l *Library) AsyncEval(arrays ...Handle) { l.eval("mlx_async_eval", l.fn.mlx_async_eval, arrays) }
-
-func (l *Library) eval(name string, f proc, arrays []Handle) {
-	for len(arrays) > 0 {
-		n := copy(l.many[:], arrays)
-		arrays = arrays[n:]
-		l.slot = l.vec
-		if l.set(n) {
-			l.try(name, f, l.vec)
-		}
-		l.slot = l.vec
-		l.set(0) // or the vector would keep the arrays alive
-	}
-}
-
-// set fills the vector with the first n of many.
-func (l *Library) set(n int) bool {
-	return l.try("mlx_vector_array_set_data", l.fn.mlx_vector_array_set_data, l.out(), uintptr(unsafe.Pointer(&l.many)), uintptr(n))
-}
 
 // Add is a + b.
 func (l *Library) Add(a, b Handle) Handle {
@@ -220,49 +125,10 @@ const (
 
 func (l *Library) word(i int) uintptr { return uintptr(unsafe.Pointer(l.mode[i])) }
 
-// Quantize makes packed words, scales and biases of a matrix, affinely.
-func (l *Library) Quantize(w Handle, group, bits int) (words, scales, biases Handle) {
-	l.slot = 0
-	if !l.try("mlx_quantize", l.fn.mlx_quantize, l.out(), uintptr(w), optional(group), optional(bits), l.word(affine), 0, l.stream) {
-		return None, None, None
-	}
-	vec := l.slot
-	part := func(i uintptr) Handle {
-		l.slot = 0
-		return l.made("mlx_vector_array_get", int32(l.call(l.fn.mlx_vector_array_get, l.out(), vec, i)))
-	}
-	words, scales, biases = part(0), part(1), part(2)
-	l.call(l.fn.mlx_vector_array_free, vec)
-	return words, scales, biases
-}
-
-// Dequantize is the inverse of Quantize.
-func (l *Library) Dequantize(words, scales, biases Handle, group, bits int) Handle {
-	return l.op("mlx_dequantize", l.fn.mlx_dequantize, uintptr(words), uintptr(scales), uintptr(biases),
-		optional(group), optional(bits), l.word(affine), 0, 0)
-}
-
-// QuantizedMatmul is x · wᵀ.
-func (l *Library) QuantizedMatmul(x, words, scales, biases Handle, group, bits int) Handle {
-	return l.op("mlx_quantized_matmul", l.fn.mlx_quantized_matmul, uintptr(x), uintptr(words), uintptr(scales), uintptr(biases),
-		1, optional(group), optional(bits), l.word(affine))
-}
-
 // GatherMM is, for each matrix of a, the product with the matrix of b that
 // indices names. With sorted they ascend.
 func (l *Library) GatherMM(a, b, indices Handle, sorted bool) Handle {
 	return l.op("mlx_gather_mm", l.fn.mlx_gather_mm, uintptr(a), uintptr(b), 0, uintptr(indices), flag(sorted))
-}
-
-// GatherQMM is GatherMM with packed matrices, each transposed.
-func (l *Library) GatherQMM(x, words, scales, biases, indices Handle, group, bits int, sorted bool) Handle {
-	const name = "mlx_gather_qmm"
-	if l.scaled {
-		return l.op(name, l.fn.mlx_gather_qmm, uintptr(x), uintptr(words), uintptr(scales), uintptr(biases),
-			0, uintptr(indices), 1, optional(group), optional(bits), l.word(affine), 0, flag(sorted))
-	}
-	return l.op(name, l.fn.mlx_gather_qmm, uintptr(x), uintptr(words), uintptr(scales), uintptr(biases),
-		0, uintptr(indices), 1, optional(group), optional(bits), l.word(affine), flag(sorted))
 }
 
 // SoftmaxAxis is the softmax along an axis, its sums in float32.
@@ -332,35 +198,3 @@ func (l *Library) ScaledDotProductAttention(q, k, v Handle, scale float32, isCau
 	}
 	return l.made("mlx_fast_scaled_dot_product_attention", code)
 }
-
-// ActiveMemory is the memory that arrays take, in bytes.
-func (l *Library) ActiveMemory() int64 {
-	return l.number("mlx_get_active_memory", l.fn.mlx_get_active_memory)
-}
-
-// PeakMemory is the most that ActiveMemory was since ResetPeakMemory.
-func (l *Library) PeakMemory() int64 {
-	return l.number("mlx_get_peak_memory", l.fn.mlx_get_peak_memory)
-}
-
-func (l *Library) number(name string, f proc) int64 {
-	l.slot = 0
-	l.try(name, f, l.out())
-	return int64(l.slot)
-}
-
-// ResetPeakMemory sets the peak to zero.
-func (l *Library) ResetPeakMemory() { l.try("mlx_reset_peak_memory", l.fn.mlx_reset_peak_memory) }
-
-// ClearCache gives freed memory back to the system.
-func (l *Library) ClearCache() { l.try("mlx_clear_cache", l.fn.mlx_clear_cache) }
-
-// SetWiredLimit keeps up to that many bytes from being swapped. It does nothing
-// without a GPU.
-func (l *Library) SetWiredLimit(bytes uint64) {
-	l.slot = 0
-	l.try("mlx_set_wired_limit", l.fn.mlx_set_wired_limit, l.out(), uintptr(bytes))
-}
-
-// Synchronize waits until all that was started is done.
-func (l *Library) Synchronize() { l.try("mlx_synchronize", l.fn.mlx_synchronize, l.stream) }
