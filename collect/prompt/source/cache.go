@@ -21,7 +21,7 @@ func cached(id string) (string, error) {
 	if _, err := os.Stat(repo); err != nil || strings.Contains(id, `\`) {
 		return "", fmt.Errorf("there is no folder or file %s, nor a model of that id in %s: %w", id, hub, fs.ErrNotExist)
 	}
-	if ref, err := os.ReadFile(filepath.Join(repo, "refs", "main")); err == nil {
+	if ref, err := readSmall(filepath.Join(repo, "refs", "main")); err == nil {
 		commit := strings.TrimSpace(string(ref))
 		if commit == "" || commit != filepath.Base(commit) || !filepath.IsLocal(commit) {
 			return "", fmt.Errorf("%s names no commit: download the model again", filepath.Join(repo, "refs", "main"))

@@ -1,9 +1,11 @@
 package source
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -197,13 +199,25 @@ func readJSON(path string, into any) error {
 	return nil
 }
 
-func readSmall(path string) ([]byte, error) {
+func readSmall(path string) ([]byte, error) { return readRegular(path, maxConfig) }
+
+// readRegular reads a file whole. One that is no regular file, a pipe say, may
+// never end, and may not even be opened.
+func readRegular(path string, most int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxConfig {
-		return nil, fmt.Errorf("%s is no file of less than %d MiB", path, maxConfig>>20)
+	if !info.Mode().IsRegular() || info.Size() > most {
+		return nil, fmt.Errorf("%s is no file of less than %d MiB", path, most>>20)
 	}
-	return os.ReadFile(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var b bytes.Buffer
+	b.Grow(int(info.Size()) + bytes.MinRead)
+	_, err = b.ReadFrom(io.LimitReader(f, most))
+	return b.Bytes(), err
 }

@@ -17,6 +17,9 @@ import (
 // openGGUF reads the metadata of a GGUF file. The model it returns beside an
 // *UnsupportedError has its end tokens.
 func openGGUF(path string) (*Model, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no file: name a GGUF file, or the folder of a model", path)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("the model can't be read: %w", err)
@@ -78,6 +81,13 @@ func (g *metadata) model(path string) (*Model, error) {
 // some ten megabytes.
 const maxHeader = 256 << 20
 
+// maxPairs and maxKey bound what is kept of a header beside its vocabulary. The
+// format has keys end at 65535 bytes.
+const (
+	maxPairs = 1 << 14
+	maxKey   = 1 << 16
+)
+
 // readMetadata reads the header of a GGUF file of that size. Its layout:
 //
 //	"GGUF"  version u32  tensors u64  pairs u64  then each pair:
@@ -96,7 +106,11 @@ func readMetadata(r io.Reader, size int64) (*metadata, error) {
 	}
 	g.u64()
 	m := &metadata{texts: map[string]string{}, numbers: map[string]int64{}, lists: map[string][]string{}}
-	for pairs := g.u64(); pairs > 0 && g.err == nil; pairs-- {
+	pairs := g.u64()
+	if pairs > maxPairs {
+		g.fail("%d values, of which no known file has a hundred", pairs)
+	}
+	for ; pairs > 0 && g.err == nil; pairs-- {
 		g.pair(m)
 	}
 	if g.err != nil {
@@ -175,7 +189,11 @@ func (g *ggufReader) u64() uint64 {
 func (g *ggufReader) text() string { return string(g.bytes(g.u64())) }
 
 func (g *ggufReader) pair(m *metadata) {
-	key, kind := g.text(), g.u32()
+	length := g.u64()
+	if length > maxKey {
+		g.fail("a key of %d bytes", length)
+	}
+	key, kind := string(g.bytes(length)), g.u32()
 	switch {
 	case kind == typeString:
 		m.texts[key] = g.text()
@@ -187,7 +205,7 @@ func (g *ggufReader) pair(m *metadata) {
 			m.numbers[key] = n
 		}
 	default:
-		g.fail("the value of %q is of a type %d that is not known", key, kind)
+		g.fail("the value of %q is of a type %d that is not known", key[:min(len(key), 100)], kind)
 	}
 }
 
@@ -220,7 +238,7 @@ func (g *ggufReader) array(m *metadata, key string) {
 			m.types[i] = int32(binary.LittleEndian.Uint32(raw[4*i:]))
 		}
 	default:
-		g.fail("the array %q has elements of a type %d that is not known", key, kind)
+		g.fail("the array %q has elements of a type %d that is not known", key[:min(len(key), 100)], kind)
 	}
 }
 

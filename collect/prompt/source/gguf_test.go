@@ -163,7 +163,10 @@ func TestGGUFRefusals(t *testing.T) {
 	unknown.text("key")
 	unknown.put(uint32(13))
 	huge := bytes.Clone(small)
-	binary.LittleEndian.PutUint64(huge[24:], 1<<62) // the length of the first key
+	binary.LittleEndian.PutUint64(huge[24+8+len("general.architecture")+4:], 1<<62) // the length of the first value
+	long, many := bytes.Clone(small), bytes.Clone(small)
+	binary.LittleEndian.PutUint64(long[24:], 1<<20) // the length of the first key
+	binary.LittleEndian.PutUint64(many[16:], 1<<30) // the number of pairs
 	for name, c := range map[string]struct {
 		raw  []byte
 		want string
@@ -172,6 +175,8 @@ func TestGGUFRefusals(t *testing.T) {
 		"version":      {append([]byte("GGUF"), 1, 0, 0, 0), "version 1"},
 		"unknown type": {unknown.Bytes(), "type 13"},
 		"huge length":  {huge, "values of 1 bytes"},
+		"long key":     {long, "key of 1048576 bytes"},
+		"many pairs":   {many, "1073741824 values"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := Open(gguf(t, c.raw)); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -66,7 +66,7 @@ func (m *Model) Tokenizer() (*tokenizer.Tokenizer, error) {
 	if m.vocabulary != nil {
 		return tokenizer.FromVocabulary(*m.vocabulary)
 	}
-	raw, err := os.ReadFile(m.tokenizerJSON)
+	raw, err := readRegular(m.tokenizerJSON, tokenizer.MaxFile)
 	if err != nil {
 		return nil, fmt.Errorf("the tokenizer can't be read: %w", err)
 	}

@@ -226,3 +226,43 @@ func TestEndTokens(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestEndless: a file that never ends, in the place of any that is read, is
+// told instead of read.
+func TestEndless(t *testing.T) {
+	const endless = "/dev/zero"
+	if _, err := os.Stat(endless); err != nil {
+		t.Skip("there is no " + endless)
+	}
+	for _, name := range []string{"tokenizer.json", "tokenizer_config.json", "config.json", "generation_config.json", "special_tokens_map.json", "chat_template.jinja"} {
+		dir := write(t, t.TempDir(), map[string]string{
+			"tokenizer.json": tiny, "tokenizer_config.json": `{"chat_template": "x"}`, "config.json": `{}`,
+		})
+		os.Remove(filepath.Join(dir, name))
+		if err := os.Symlink(endless, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		m, err := Open(dir)
+		if err == nil {
+			_, err = m.Tokenizer()
+		}
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	gguf := filepath.Join(t.TempDir(), "x.gguf")
+	if err := os.Symlink(endless, gguf); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(gguf); err == nil {
+		t.Error("a GGUF file without an end was read")
+	}
+	hub := write(t, t.TempDir(), map[string]string{"models--a--b/snapshots/x/config.json": "{}", "models--a--b/refs/x": ""})
+	t.Setenv("HF_HUB_CACHE", hub)
+	if err := os.Symlink(endless, filepath.Join(hub, "models--a--b/refs/main")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open("a/b"); err == nil || !strings.Contains(err.Error(), "no file of less") {
+		t.Errorf("error %v", err)
+	}
+}
