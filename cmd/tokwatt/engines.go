@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,7 +51,12 @@ it also asks for one token where only an answer tells the server's version.`,
 			}
 			o := openai.Options{URL: url, APIKeyEnv: cmd.String("api-key-env")}
 			found := find.At(ctx, o)
-			if found.Err != nil {
+			switch {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case errors.Is(found.Err, context.DeadlineExceeded):
+				return &coded{exitNothing, fmt.Errorf("%s has not answered in time: it is busy, or no server of models; try again, or give another --url", found.URL)}
+			case found.Err != nil:
 				return &coded{exitNothing, found.Err}
 			}
 			if found.Version == "" {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"net"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -45,6 +46,21 @@ func TestEngines(t *testing.T) {
 	}
 	if r := tokwatt(t, "", "engines", "--url", "http://127.0.0.1:1"); r.code != exitNothing || !strings.Contains(r.err, "127.0.0.1:1") {
 		t.Errorf("exit %d, %s", r.code, r.err)
+	}
+}
+
+// TestEnginesOfASilentServer: one that takes a connection and says nothing is
+// told of in a sentence, with its address and without what is secret in it.
+func TestEnginesOfASilentServer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	at := l.Addr().String()
+	r := tokwatt(t, "", "engines", "--url", "user:hush@"+at)
+	if r.code != exitNothing || !strings.Contains(r.err, at) || !strings.Contains(r.err, "in time: ") || strings.Contains(r.err, "hush") {
+		t.Errorf("exit %d: %s", r.code, r.err)
 	}
 }
 
