@@ -20,6 +20,7 @@ type engine struct {
 	window int64         // num_ctx
 	keep   time.Duration // keep_alive
 	limits collect.Limits
+	cuts   cuts // what prompts were counted as
 }
 
 var (
@@ -95,7 +96,7 @@ func (e *engine) open(ctx context.Context, g generate, fellows bool) (*stream, e
 // Older servers tell no count of a prompt that they have in their cache whole,
 // which is ErrNoCount, and some only that of the part that was not in it. So
 // each prompt to be counted should have a front of its own, as a prompter's
-// cold prompts do.
+// cold prompts do. A prompt that the server has cut is a *cutError.
 func (e *engine) Count(ctx context.Context, p collect.Prompt) (collect.Counted, error) {
 	r, err := e.ask(ctx, e.body(collect.Call{Prompt: p, MaxTokens: 1}))
 	if err != nil {
@@ -103,6 +104,9 @@ func (e *engine) Count(ctx context.Context, p collect.Prompt) (collect.Counted, 
 	}
 	if r.PromptTokens == nil || *r.PromptTokens <= 0 {
 		return collect.Counted{}, collect.ErrNoCount
+	}
+	if e.cuts.note(p, *r.PromptTokens) {
+		return collect.Counted{}, &cutError{*r.PromptTokens, e.window}
 	}
 	return collect.Counted{PromptTokens: *r.PromptTokens, CachedTokens: r.CachedTokens}, nil
 }

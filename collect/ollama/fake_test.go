@@ -23,6 +23,8 @@ type fake struct {
 	lazy    int    // how many times a model is still listed after it was told to go
 	lingers int    // how many times that is from now on
 	refuse  string // why no model can be loaded
+	cap     int64  // of the context, whatever is asked for; 0: none
+	silent  bool   // the context is not told
 
 	mu       sync.Mutex
 	resident string
@@ -117,7 +119,11 @@ func (f *fake) ps(w io.Writer) {
 		f.lingers--
 		name = f.models[0]
 	}
-	fmt.Fprintf(w, `{"models":[{"name":"another:1b","size":7,"size_vram":7},{"name":%q,"size":3000,"size_vram":2000,"context_length":%d,"expires_at":%q}]}`, name, f.window, f.expires)
+	told := f.window
+	if f.silent {
+		told = 0
+	}
+	fmt.Fprintf(w, `{"models":[{"name":"another:1b","size":7,"size_vram":7},{"name":%q,"size":3000,"size_vram":2000,"context_length":%d,"expires_at":%q}]}`, name, told, f.expires)
 }
 
 func (f *fake) generate(w http.ResponseWriter, b body) {
@@ -133,6 +139,9 @@ func (f *fake) generate(w http.ResponseWriter, b body) {
 		return
 	}
 	n, _ := b.Options["num_ctx"].(float64)
+	if f.cap > 0 {
+		n = min(n, float64(f.cap))
+	}
 	f.resident, f.window, f.expires = b.Model, int64(n), time.Now().Add(time.Duration(*b.KeepAlive)*time.Second).Format(time.RFC3339Nano)
 	if b.Prompt == "" {
 		fmt.Fprintf(w, `{"model":%q,"response":"","done":true,"done_reason":"load"}`, b.Model)

@@ -72,8 +72,8 @@ func (t *Target) Describe(ctx context.Context) (collect.TargetInfo, error) {
 }
 
 // Open loads the model with a context window that all requests fit into. It
-// fails with the context, and where the model is too short for a pair of the
-// spec. That the server can't load the model is not an error here: the measured
+// fails with the context, and where the model, or the server's own limit, is too
+// short for a pair of the spec. That the server can't load the model is not an error here: the measured
 // requests will fail, and say why.
 func (t *Target) Open(ctx context.Context, clock *collect.Clock) (collect.Engine, error) {
 	if _, err := t.Describe(ctx); err != nil {
@@ -105,6 +105,9 @@ func (t *Target) Open(ctx context.Context, clock *collect.Clock) (collect.Engine
 		}
 	}
 	if failure == nil {
+		if err := shortOf(t.spec, *t.info.ContextTokens, n); err != nil {
+			return nil, err
+		}
 		t.info.LoadS = loadTime(report, took, before, n)
 	}
 	t.info.Sampling, err = t.sampling(n)
