@@ -6,8 +6,9 @@
 //     (selfcheck.go). What is wrong is an error then, before any number is made.
 //   - A [Library] has one operating system thread for life (thread.go): MLX
 //     keeps streams by thread. All calls are made inside [Library.Do].
-//   - Methods have the names of the C functions, without mlx_ (arrays.go, ops.go, packed.go, memory.go). They
-//     build a graph; [Library.Eval] and [Library.AsyncEval] compute it.
+//   - Methods have the names of the C functions, without mlx_ (arrays.go, ops.go,
+//     packed.go, memory.go). They build a graph; [Library.Eval] and
+//     [Library.AsyncEval] compute it.
 //   - The first failure is kept, and [Library.Err] tells it: until then every
 //     operation gives [None], which the next take as an error of theirs. So a
 //     whole graph can be built and asked about once (call.go).
