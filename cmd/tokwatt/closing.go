@@ -16,6 +16,8 @@ type closing struct {
 	requests int64
 	failed   int64
 	absent   absences // answers that enter no figure
+	chunked  int64    // requests in figures whose gen is too high
+	excess   float64  // by what share at most
 
 	joules      joules // whose figures the joules are
 	calibration string // of this client, as the session has it
@@ -145,6 +147,7 @@ func (c *closing) batch(d *analyze.Derived) {
 		c.of(b.CaseID, string(r.PrefixCacheHit)).row(r)
 		if inSummary(r, k.raw) {
 			counts = true
+			c.firstChunk(r)
 		} else {
 			c.absent.add(r, k.raw, c.targets[k.raw.TargetID])
 		}
@@ -154,6 +157,18 @@ func (c *closing) batch(d *analyze.Derived) {
 		keep(&k.samples.joules, row.JPerOutputToken)
 		c.joules.add(row)
 	}
+}
+
+// firstChunk takes note of a request whose first chunk brought an unknown
+// number of tokens, see firstChunks.
+func (c *closing) firstChunk(r analyze.RequestRow) {
+	if !slices.Contains(r.Flags, "multi_token_chunks") || r.DecodeTPS != nil || r.GenerationTPSSource != analyze.SourceClient ||
+		r.Chunks == nil || *r.Chunks < 2 || r.TokensGenerated == nil {
+		return
+	}
+	c.chunked++
+	tokens, chunks := float64(*r.TokensGenerated), float64(*r.Chunks)
+	c.excess = max(c.excess, (tokens-chunks)/(tokens*(chunks-1)))
 }
 
 // row adds a request.

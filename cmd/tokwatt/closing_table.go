@@ -42,6 +42,9 @@ func (c *closing) notes() []string {
 	if cancelled > 0 {
 		out = append(out, plural(cancelled, "request")+" cancelled by you")
 	}
+	if c.chunked > 0 {
+		out = append(out, firstChunks(c.chunked, c.excess))
+	}
 	if note := c.joules.note(); note != "" {
 		out = append(out, note)
 	}

@@ -75,10 +75,47 @@ func footnotes(ctx context.Context, db *duck.DB, ids []string) (map[targetKey][]
 			}
 		}
 	}
+	if err := addFirstChunks(ctx, db, ids, out); err != nil {
+		return nil, err
+	}
 	if err := addEnergy(ctx, db, ids, out); err != nil {
 		return nil, err
 	}
 	return out, addOwnErrors(ctx, db, ids, out)
+}
+
+// addFirstChunks adds by how much gen is too high where the first chunk brought
+// several tokens and nobody knows how many.
+func addFirstChunks(ctx context.Context, db *duck.DB, ids []string, notes map[targetKey][]string) error {
+	rows, err := db.Query(ctx, `select session_id, target_id, count(*),
+		max(cast(tokens_generated - chunks as double) / (cast(tokens_generated as double) * (chunks - 1)))
+		from runs where `+ofSessions(ids)+` and in_stats and array_contains(flags, 'multi_token_chunks') and decode_tps is null
+		and generation_tps_source = 'client' and chunks > 1 group by session_id, target_id`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for row, err := range rows.All() {
+		if err != nil {
+			return err
+		}
+		session, _ := row[0].(string)
+		target, _ := row[1].(int64)
+		n, _ := row[2].(int64)
+		excess, _ := row[3].(float64)
+		key := targetKey{session, target}
+		notes[key] = append(notes[key], firstChunks(n, excess))
+	}
+	return nil
+}
+
+// firstChunks is the note on n requests whose gen is too high by the given
+// share at most, had the first chunk as many tokens as the others: (n − 1) of
+// the rule should be (n − k), k = n / chunks.
+func firstChunks(n int64, excess float64) string {
+	percentage := 100 * excess
+	return fmt.Sprintf("%s with several tokens in the first chunk: gen is up to about %s %% too high; --tokenizer DIR counts them, see decode_tps",
+		plural(n, "request"), percent(&percentage))
 }
 
 // addOwnErrors adds how wrong this client's own times are, to the targets that

@@ -91,7 +91,7 @@ func asiaiColumns(rows []analyze.Asiai) []asiaiColumn {
 			}
 			return figure(r.TokPerSec), figure(r.TokPerSecMean) + "±" + deviation(*r.StdDevTokS)
 		}},
-		{"CV %\n", func(r analyze.Asiai) (string, string) { return figure(r.CV), r.Stability }},
+		{"CV %\n", func(r analyze.Asiai) (string, string) { return percent(r.CV), r.Stability }},
 		{"resp.\ntok/s", func(r analyze.Asiai) (string, string) { return figure(r.TokPerSecResponse), "" }},
 		{"TTFT\nms", func(r analyze.Asiai) (string, string) { return figure(r.TTFTMS), "" }},
 		{"total\ngen ms", func(r analyze.Asiai) (string, string) {

@@ -62,6 +62,7 @@ func writeSummary(w io.Writer, rows []analyze.Summary, format string, percentile
 	} else {
 		t.Render()
 	}
+	notes = append(fewerBehind(rows, presentMetrics(rows, format)), notes...)
 	for _, n := range append([]string{legend(format)}, notes...) {
 		fmt.Fprintf(w, note, noteText(n, format))
 	}
@@ -171,9 +172,41 @@ func stabilityCell(s analyze.Summary, format string) string {
 	case s.CV == nil:
 		return "–"
 	case format == "markdown":
-		return figure(s.CV) + " " + s.Stability
+		return percent(s.CV) + " " + s.Stability
 	}
-	return figure(s.CV) + "\n" + s.Stability
+	return percent(s.CV) + "\n" + s.Stability
+}
+
+// fewerBehind says of the column with the fewest requests behind a median how
+// many those are, where they are fewer than n.
+func fewerBehind(rows []analyze.Summary, metrics []shownMetric) []string {
+	var note string
+	share := 1.0
+	for _, s := range rows {
+		n := inFigures(s)
+		for _, m := range metrics {
+			k := s.Stats[m.name].N
+			if ofBatches(m.name) || k == 0 || float64(k)/float64(n) >= share {
+				continue
+			}
+			share = float64(k) / float64(n)
+			head, _, _ := strings.Cut(m.head, "\n")
+			note = fmt.Sprintf("not every request has every figure: of the %d of %s, %d have %s", n, caseName(s), k, head)
+		}
+	}
+	if note == "" {
+		return nil
+	}
+	return []string{note}
+}
+
+// caseName names a case in a note.
+func caseName(s analyze.Summary) string {
+	pp := s.PromptKind
+	if s.PP != nil {
+		pp = fmt.Sprintf("pp %d", *s.PP)
+	}
+	return fmt.Sprintf("%s tg %d ×%d", pp, s.TG, s.Concurrency)
 }
 
 func isTime(metric string) bool { return metric == "ttft_ms" || metric == "itl_p50_ms" }

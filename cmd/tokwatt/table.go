@@ -52,11 +52,28 @@ func figure(v *float64) string {
 
 // sig prints x with at least three significant digits, never in exponents.
 func sig(x float64) string {
-	digits := 0
-	if a := math.Abs(x); a > 0 && a < 1000 {
-		digits = max(0, min(6, 2-int(math.Floor(math.Log10(a)))))
+	digits := digitsFor(x)
+	text := strconv.FormatFloat(x, 'f', digits, 64)
+	if rounded, err := strconv.ParseFloat(text, 64); err == nil && digitsFor(rounded) < digits {
+		return strconv.FormatFloat(x, 'f', digitsFor(rounded), 64) // 99.99 is 100, as 100 is
 	}
-	return strconv.FormatFloat(x, 'f', digits, 64)
+	return text
+}
+
+// digitsFor is how many decimals give x three significant digits.
+func digitsFor(x float64) int {
+	if a := math.Abs(x); a > 0 && a < 1000 {
+		return max(0, min(6, 2-int(math.Floor(math.Log10(a)))))
+	}
+	return 0
+}
+
+// percent prints a share as a measured value, with two decimals at most.
+func percent(v *float64) string {
+	if v == nil {
+		return "–"
+	}
+	return strconv.FormatFloat(*v, 'f', min(2, digitsFor(*v)), 64)
 }
 
 // deviation prints a standard deviation with two significant digits.

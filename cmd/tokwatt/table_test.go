@@ -31,7 +31,7 @@ func TestTablesFitAScreen(t *testing.T) {
 
 func TestFiguresAreReadable(t *testing.T) {
 	for x, want := range map[float64]string{
-		0: "0", 0.00123: "0.00123", 0.5: "0.500", 1: "1.00", 12.345: "12.3", 123.45: "123", 1234.5: "1234", 99999: "99999", 9.999: "10.00",
+		0: "0", 0.00123: "0.00123", 0.5: "0.500", 1: "1.00", 12.345: "12.3", 123.45: "123", 1234.5: "1234", 99999: "99999", 9.999: "10.0", 99.99: "100", 100: "100", 999.9: "1000",
 	} {
 		if got := sig(x); got != want {
 			t.Errorf("sig(%g) = %s, want %s", x, got, want)
@@ -40,6 +40,11 @@ func TestFiguresAreReadable(t *testing.T) {
 	for x, want := range map[float64]string{0: "0", 0.0346: "0.035", 1.25: "1.2", 12.6: "13", 201: "201"} {
 		if got := deviation(x); got != want {
 			t.Errorf("deviation(%g) = %s, want %s", x, got, want)
+		}
+	}
+	for x, want := range map[float64]string{0: "0", 0.00123: "0.00", 0.0346: "0.03", 1.256: "1.26", 12.34: "12.3", 123.4: "123"} {
+		if got := percent(&x); got != want {
+			t.Errorf("percent(%g) = %s, want %s", x, got, want)
 		}
 	}
 	if figure(nil) != "–" {

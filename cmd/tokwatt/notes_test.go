@@ -1,0 +1,44 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"tokwatt/collect"
+)
+
+// TestSeveralTokensInTheFirstChunk: 120 tokens in 12 chunks are 10 a chunk, so
+// that gen is (119 − 110) / 110 = 8.18 % too high.
+func TestSeveralTokensInTheFirstChunk(t *testing.T) {
+	needsSQL(t)
+	db := storeOf(t, kindsOf(collect.TargetInfo{Engine: "e", Driver: "openai", ModelID: "m"}, func(r *collect.Request) {
+		first, last := r.Chunks[0], r.Chunks[1]
+		r.Chunks = nil
+		for i := range int64(12) {
+			c := first
+			c.T += i * (last.T - first.T) / 11
+			r.Chunks = append(r.Chunks, c)
+		}
+	}, []float64{10, 11})...)
+	for _, args := range [][]string{{"show"}, {"summary"}} {
+		r := tokwatt(t, "", append(args, "--db", db)...)
+		if want := "2 requests with several tokens in the first chunk: gen is up to about 8.18 % too high"; strings.Count(flat(r.out), want) != 1 {
+			t.Errorf("%v: want %q once:\n%s%s", args, want, r.out, r.err)
+		}
+	}
+}
+
+// TestFewerRequestsBehindAColumn: n counts requests, of which one has no rate.
+func TestFewerRequestsBehindAColumn(t *testing.T) {
+	needsSQL(t)
+	seen := 0
+	db := storeOf(t, kindsOf(collect.TargetInfo{Engine: "e", Driver: "openai", ModelID: "m"}, func(r *collect.Request) {
+		if seen++; seen == 1 {
+			r.Report.CompletionTokens = nil
+		}
+	}, []float64{10, 11, 12})...)
+	r := tokwatt(t, "", "summary", "--db", db)
+	if want := "of the 3 of code tg 512 ×1, 2 have gen"; !strings.Contains(flat(r.out), want) {
+		t.Errorf("want %q:\n%s%s", want, r.out, r.err)
+	}
+}
