@@ -98,3 +98,30 @@ func TestMLXKilled(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestCacheIsWrittenInPlace holds that a step takes no memory for a copy of the
+// cache, as it would if anything else held the cache's old state.
+func TestCacheIsWrittenInPlace(t *testing.T) {
+	s := withMLX(t)
+	s.Do(func() {
+		m := tiny(t, s)
+		h := listen(t)
+		j := newJob(1, prompt(1, 10), 20000, true)
+		var most int64
+		h.onLine = func(f Frame) {
+			if f.Token == nil {
+				return
+			}
+			if n := len(h.tokens[1]); n > 5 {
+				most = max(most, *s.Peak()-*s.Active())
+				j.cancelled.Store(n > 15)
+			}
+			s.ResetPeak()
+		}
+		newGenerator(m, h.write, func(*job) {}).run([]*job{j})
+		layer := m.Config.KVBytes() / int64(m.Config.Layers) * 20000
+		if most == 0 || most > layer/10 {
+			t.Errorf("a step takes up to %d bytes, and a layer's cache is %d", most, layer)
+		}
+	})
+}
