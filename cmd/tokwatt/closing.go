@@ -16,8 +16,9 @@ type closing struct {
 	requests int64
 	failed   int64
 	absent   absences // answers that enter no figure
-	chunked  int64    // requests in figures whose gen is too high
-	excess   float64  // by what share at most
+	lost     []*collect.Lost
+	chunked  int64   // requests in figures whose gen is too high
+	excess   float64 // by what share at most
 
 	joules      joules // whose figures the joules are
 	calibration string // of this client, as the session has it
@@ -73,6 +74,8 @@ func (c *closing) add(rec collect.Record) {
 		if c.targets[rec.TargetID] != nil {
 			c.cases = append(c.cases, c.figures(rec, ""))
 		}
+	case *collect.Lost:
+		c.lost = append(c.lost, rec)
 	}
 	ready, _ := c.deriver.Add(rec) // a batch that belongs nowhere is no figure
 	c.derived(ready)
@@ -230,6 +233,6 @@ func (c *closing) networked() int64 {
 func (c *closing) document(session string, end *collect.End) map[string]any {
 	return map[string]any{
 		"session_id": session, "status": end.Status, "not_run": end.NotRun,
-		"requests": c.requests, "failed": c.failed, "cases": c.cases,
+		"requests": c.requests, "failed": c.failed, "cases": c.cases, "lost": append([]*collect.Lost{}, c.lost...),
 	}
 }

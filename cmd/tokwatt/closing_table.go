@@ -5,11 +5,15 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // write prints a line a case, under each model: the medians over its rows in
 // statistics.
 func (c *closing) write(w io.Writer) {
+	for _, note := range c.unmeasured() {
+		fmt.Fprintln(w, folded(note))
+	}
 	if len(c.cases) == 0 {
 		return
 	}
@@ -26,6 +30,21 @@ func (c *closing) write(w io.Writer) {
 	for _, note := range c.notes() {
 		fmt.Fprintln(w, folded(note))
 	}
+}
+
+// unmeasured names what was not measured, or not to its end.
+func (c *closing) unmeasured() []string {
+	var out []string
+	for _, l := range c.lost {
+		text := "not measured: " + l.Message
+		if l.Model != "" && !strings.Contains(l.Message, l.Model) {
+			text = "not measured, or not to its end: " + l.Model + ": " + l.Message
+		}
+		if !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return out
 }
 
 // notes say why rows are missing from the figures.
@@ -63,7 +82,7 @@ func writeCases(w io.Writer, cases []*caseFigures) {
 	}
 	right := len(header)
 	if hits {
-		header = append(header, "hit")
+		header = append(header, "cache")
 	}
 	t := newTable(w, header...)
 	rightAligned(t, upTo(right)...)

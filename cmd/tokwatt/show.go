@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -73,6 +74,7 @@ type shown struct {
 	Sensors  []*collect.Sensors    `json:"sensors"`
 	NoEnergy []tally               `json:"energy_null_reasons"` // in batches
 	Damaged  []string              `json:"damaged"`
+	Lost     []*collect.Lost       `json:"lost"` // what was not measured, or not to its end
 
 	closing closing // of the same records
 }
@@ -94,7 +96,7 @@ func count1(list []tally, what string) []tally {
 
 // readShown reads a session through, once.
 func readShown(ctx context.Context, db *store.Store, id string) (*shown, error) {
-	s := &shown{Failures: []tally{}, Flags: []tally{}, Stamps: []tally{}, Memory: []*peakMemory{}, Sensors: []*collect.Sensors{}, NoEnergy: []tally{}, Damaged: []string{}}
+	s := &shown{Failures: []tally{}, Flags: []tally{}, Stamps: []tally{}, Memory: []*peakMemory{}, Sensors: []*collect.Sensors{}, NoEnergy: []tally{}, Damaged: []string{}, Lost: []*collect.Lost{}}
 	c := &s.closing
 	c.watch = s.note
 	cases := map[int64]int64{} // the target of each
@@ -113,7 +115,8 @@ func readShown(ctx context.Context, db *store.Store, id string) (*shown, error) 
 		case *collect.Segment:
 			s.Segments = append(s.Segments, rec)
 		case *collect.TargetInfo:
-			s.Targets = append(s.Targets, rec)
+			old := func(t *collect.TargetInfo) bool { return t.TargetID == rec.TargetID } // of an earlier segment
+			s.Targets = append(slices.DeleteFunc(s.Targets, old), rec)
 		case *collect.Sensors:
 			s.Sensors = append(s.Sensors, rec)
 		case *collect.Case:
@@ -128,7 +131,7 @@ func readShown(ctx context.Context, db *store.Store, id string) (*shown, error) 
 		return nil, &coded{exitStore, fmt.Errorf("session %s can't be read: `tokwatt check` says why", id)}
 	}
 	c.finish()
-	s.Cases = c.cases
+	s.Cases, s.Lost = c.cases, append(s.Lost, c.lost...)
 	return s, nil
 }
 
@@ -148,39 +151,32 @@ func (s *shown) note(d *analyze.Derived) {
 }
 
 func (a *app) printShown(s *shown) {
-	line := func(name, format string, args ...any) {
-		if text := strings.TrimSpace(fmt.Sprintf(format, args...)); text != "" {
-			fmt.Fprintf(a.out, "%-10s%s\n", name, text)
-		}
-	}
+	line := func(name, format string, args ...any) { labelled(a.out, name, fmt.Sprintf(format, args...)) }
 	h := s.Session.Host
 	line("session", "%s", s.Session.ID)
 	line("started", "%s", local(s.Session.StartedAt))
 	if s.End != nil {
 		line("ended", "%s  %s", local(s.End.At), s.End.Status)
 		if s.End.NotRun > 0 {
-			line("not run", "%d batches", s.End.NotRun)
+			line("not run", "%s", plural(s.End.NotRun, "batch"))
 		}
 	} else {
 		line("ended", "not yet, or its process died")
 	}
 	line("host", "%s  %s %s  %s %s", h.Name, h.Chip, h.Model, h.OSName, h.OSVersion)
-	line("label", "%s", about(s.Session))
-	line("options", "%s", s.Session.Options)
+	line("label", "%s", s.Session.Label)
+	line("tags", "%s", strings.Join(s.Session.Tags, ", "))
+	line("note", "%s", s.Session.Note)
+	line("options", "%s", spaced(s.Session.Options))
 	for _, t := range s.Targets {
 		line("target", "%s  %s %s  %s %s  %s", t.ModelID, t.Engine, t.EngineVersion, t.ModelFormat, t.Quantization, t.Endpoint)
-		line("", "%s", placement(t.Sharding, t.InstanceMeta, t.Nodes))
-		line("", "%s", capacity(t))
-		line("", "%s", s.memory(t.TargetID))
-		line("", "%s", t.Sampling)
+		line("placement", "%s", placement(t.Sharding, t.InstanceMeta, t.Nodes))
+		line("capacity", "%s", capacity(t))
+		line("memory", "%s", s.memory(t.TargetID))
+		line("sampling", "%s", spaced(t.Sampling))
 	}
 	line("stamps", "%s", stampers(s.Stamps))
-	for i, text := range sensorLines(s.Sensors) {
-		line([]string{"sensors", ""}[min(i, 1)], "%s", text)
-	}
-	for _, t := range s.NoEnergy {
-		line("", "%s", unpowered(t.N, t.What))
-	}
+	a.printSensors(s)
 	fmt.Fprintln(a.out)
 	s.closing.write(a.out)
 	a.printTally("failures", s.Failures)
@@ -188,6 +184,36 @@ func (a *app) printShown(s *shown) {
 	for _, d := range s.Damaged {
 		line("damaged", "%s", d)
 	}
+}
+
+// printSensors says what was read, and why batches have no energy.
+func (a *app) printSensors(s *shown) {
+	lines := sensorLines(s.Sensors)
+	for _, t := range s.NoEnergy {
+		lines = append(lines, unpowered(t.N, t.What))
+	}
+	for i, text := range lines {
+		labelled(a.out, []string{"sensors", ""}[min(i, 1)], text)
+	}
+}
+
+// labelled prints a text behind its name, in lines that fit a screen; an empty
+// one not at all.
+func labelled(w io.Writer, name, text string) {
+	const indent = "          "
+	if text = strings.TrimSpace(text); text == "" {
+		return
+	}
+	lines := strings.Split(folded(indent+text), "\n")
+	for i := range lines[1:] {
+		lines[i+1] = strings.TrimPrefix(lines[i+1], "  ") // a line of its own is indented enough
+	}
+	fmt.Fprintf(w, "%-10s%s\n", name, strings.TrimPrefix(strings.Join(lines, "\n"), indent))
+}
+
+// spaced lets JSON break into lines.
+func spaced(json string) string {
+	return strings.NewReplacer(`,"`, `, "`, `,{`, `, {`, `,[`, `, [`).Replace(json)
 }
 
 func (a *app) printTally(title string, list []tally) {

@@ -53,9 +53,9 @@ func capacity(t *collect.TargetInfo) string {
 		}
 	}
 	add(t.ContextTokens, func(n int64) string { return fmt.Sprintf("context of %d tokens", n) })
-	add(t.ModelBytes, func(n int64) string { return gibibytes(n) + " loaded" })
-	add(t.ModelGPUBytes, func(n int64) string { return gibibytes(n) + " on the GPU" })
-	add(t.MaxStreams, func(n int64) string { return plural(n, "stream") + " at once" })
+	add(t.ModelBytes, func(n int64) string { return byteSize(n) + " loaded" })
+	add(t.ModelGPUBytes, func(n int64) string { return byteSize(n) + " on the GPU" })
+	add(t.MaxStreams, func(n int64) string { return "the server runs " + plural(n, "request") + " at once" })
 	return strings.Join(parts, ", ")
 }
 
@@ -65,14 +65,20 @@ func (s *shown) memory(targetID int64) string {
 	if i < 0 {
 		return ""
 	}
-	text := "peak memory " + gibibytes(s.Memory[i].Bytes)
+	text := "at most " + byteSize(s.Memory[i].Bytes)
 	if mark := s.Memory[i].Mark; mark != "" {
 		text += ": " + mark
 	}
 	return text
 }
 
-func gibibytes(n int64) string { return sig(float64(n)/(1<<30)) + " GiB" }
+// byteSize is a size of memory in the unit that suits it.
+func byteSize(n int64) string {
+	if n < 1<<30 {
+		return sig(float64(n)/(1<<20)) + " MiB"
+	}
+	return sig(float64(n)/(1<<30)) + " GiB"
+}
 
 // stampers says who stamped the arrivals of how many requests.
 func stampers(list []tally) string {
