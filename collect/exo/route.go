@@ -2,6 +2,7 @@ package exo
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -136,7 +137,7 @@ func (e *engine) routed(t *task) error {
 	case t == nil || t.Instance == "":
 		e.unseen()
 	case t.Instance != e.target.placement.id:
-		return e.elsewhere(t.Instance)
+		return errors.New(collect.AsFailure(e.elsewhere(t.Instance), collect.ErrProtocol).Message) // of the target, not of a request
 	}
 	return nil
 }

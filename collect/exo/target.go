@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tokwatt/collect"
+	"tokwatt/collect/wire"
 )
 
 // Target is one placement of a model, or an instance that is reused.
@@ -54,7 +55,7 @@ func (t *Target) Describe(ctx context.Context) (collect.TargetInfo, error) {
 	if in.Engine == "" {
 		*in = collect.TargetInfo{
 			Engine: batchEngine, Driver: "exo", Endpoint: t.Endpoint(),
-			ModelID: t.model.ID, ServedModel: t.model.ID, ModelFormat: "mlx", Quantization: t.model.Quantization,
+			ModelID: t.model.ID, ServedModel: t.model.ID, ModelFormat: "mlx", Quantization: t.Redact(wire.Clip(wire.OneLine(t.model.Quantization), wire.MaxReason)),
 			Sharding: t.placement.sharding, InstanceMeta: t.placement.meta, InstanceID: t.placement.id,
 		}
 		in.MaxStreams = new(admittedBatch)

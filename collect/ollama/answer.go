@@ -92,7 +92,7 @@ func (a *answer) object(o *object, data []byte, size int, at int64) error {
 	}
 	a.stats.take(o, data)
 	if r := o.DoneReason.S; r != "" {
-		a.finish = wire.Clip(r, wire.MaxReason)
+		a.finish = wire.Clip(wire.OneLine(r), wire.MaxReason)
 	}
 	out := collect.Arrival{Chunk: collect.Chunk{T: at, Bytes: int32(size), Tokens: collect.TokensUnknown}}
 	if o.ended() {

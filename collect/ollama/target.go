@@ -64,11 +64,16 @@ func (t *Target) Describe(ctx context.Context) (collect.TargetInfo, error) {
 		t.info.ServedModel, t.entry = shown(m.name()), m
 	}
 	t.info.Unlisted = !ok && len(l.models) > 0
-	t.info.ModelFormat = cmp.Or(t.show.Details.Format, m.Details.Format)
-	t.info.Quantization = cmp.Or(t.show.Details.QuantizationLevel, m.Details.QuantizationLevel)
+	t.info.ModelFormat = t.fact(cmp.Or(t.show.Details.Format, m.Details.Format))
+	t.info.Quantization = t.fact(cmp.Or(t.show.Details.QuantizationLevel, m.Details.QuantizationLevel))
 	t.show.Details.ParameterSize = cmp.Or(t.show.Details.ParameterSize, m.Details.ParameterSize)
 	t.described = true
 	return t.info, nil
+}
+
+// fact is a text of the server's as it may be stored.
+func (t *Target) fact(text string) string {
+	return t.srv.Redact(wire.Clip(wire.OneLine(text), wire.MaxReason))
 }
 
 // Open loads the model with a context window that all requests fit into. It
@@ -166,7 +171,7 @@ func (t *Target) sampling(window int64) (string, error) {
 		"remote_host": t.entry.Remote,
 	} {
 		if v != "" {
-			has[name] = t.srv.Redact(wire.Clip(wire.OneLine(v), wire.MaxReason))
+			has[name] = t.fact(v)
 		}
 	}
 	if n := t.show.contextLength(); n != nil {

@@ -115,7 +115,7 @@ func (a *answer) chunk(c *chunk, size int, at int64) {
 	repeated := false
 	if ch != nil {
 		if r := ch.FinishReason; r != nil && *r != "" {
-			a.finish = wire.Clip(*r, wire.MaxReason)
+			a.finish = shownFact(*r)
 		}
 		said, repeated = a.said(ch)
 	}

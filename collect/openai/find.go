@@ -124,5 +124,5 @@ func Version(ctx context.Context, o Options) string {
 	if err != nil {
 		return ""
 	}
-	return fingerprinted(got.body)
+	return fingerprinted(srv.Redact(got.body))
 }

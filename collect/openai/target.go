@@ -53,8 +53,8 @@ func (t *Target) Describe(ctx context.Context) (collect.TargetInfo, error) {
 	m, listed := find(f.models(ctx, d), t.asked)
 	if listed {
 		t.served = m.ID
-		t.info.Quantization = cmp.Or(m.Quantization, m.Meta.FileType)
-		t.info.ModelFormat = cmp.Or(m.Compatibility, d.format)
+		t.info.Quantization = t.srv.Redact(shownFact(cmp.Or(m.Quantization, m.Meta.FileType)))
+		t.info.ModelFormat = cmp.Or(t.srv.Redact(shownFact(m.Compatibility)), d.format)
 	}
 	t.info.ServedModel = shown(t.served)
 	t.info.Unlisted = !listed && len(f.list.models) > 0 && (d.anonymous == "" || t.asked != d.anonymous)
@@ -78,7 +78,7 @@ func (t *Target) Open(ctx context.Context, clock *collect.Clock) (collect.Engine
 		return nil, err
 	}
 	if t.info.EngineVersion == "" && t.dialect.fingerprint {
-		t.info.EngineVersion = t.srv.Redact(fingerprinted(seen))
+		t.info.EngineVersion = fingerprinted(t.srv.Redact(seen)) // which takes a part
 	}
 	e.dialect = t.dialect.weighed(t.info.EngineVersion, seen)
 	sampling, err := json.Marshal(map[string]any{"sent": e.send.sampling()})
