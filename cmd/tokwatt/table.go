@@ -132,6 +132,10 @@ const screenWidth = 80
 func folded(note string) string {
 	var out []string
 	for line := range strings.SplitSeq(note, "\n") {
+		if len([]rune(line)) <= screenWidth {
+			out = append(out, line)
+			continue
+		}
 		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
 		row := indent
 		for _, word := range strings.Fields(line) {
