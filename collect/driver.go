@@ -119,7 +119,8 @@ type Call struct {
 
 // A TextCounter is a Prompter that has the model's own tokenizer.
 type TextCounter interface {
-	// CountText is the number of tokens of a text by itself.
+	// CountText is the number of tokens of a text by itself, -1 where it can't
+	// be had.
 	CountText(text string) int64
 }
 

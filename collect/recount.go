@@ -23,7 +23,7 @@ func (s *spoken) add(text string, hidden bool) {
 }
 
 // recount counts the text with the model's own tokenizer; nil where the
-// text is not all there, or there is none. It takes its time, so it is called when the batch is over.
+// text is not all there, there is none, or it can't be counted. It takes its time, so it is called when the batch is over.
 func (s *spoken) recount(counter TextCounter) *Recount {
 	if s == nil || s.partly {
 		return nil
@@ -32,5 +32,9 @@ func (s *spoken) recount(counter TextCounter) *Recount {
 	if text == "" {
 		return nil
 	}
-	return &Recount{Tokens: counter.CountText(text), First: counter.CountText(s.chunks[0])}
+	all, first := counter.CountText(text), counter.CountText(s.chunks[0])
+	if all < 0 || first < 0 {
+		return nil
+	}
+	return &Recount{Tokens: all, First: first}
 }

@@ -76,7 +76,7 @@ func (a *app) newBench(ctx context.Context, cmd *cli.Command) (*bench, error) {
 	case cmd.IsSet("suite"):
 		return b, a.suite(b, given)
 	}
-	p, err := newPlan(cmd)
+	p, err := newPlan(ctx, cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -171,8 +171,8 @@ func (a *app) addPlan(b *bench, o options) error {
 		Name: "collect", Flags: collectFlags(), HideHelp: true, HideVersion: true,
 		Writer: a.err, ErrWriter: a.err, OnUsageError: onUsageError,
 		ExitErrHandler: func(context.Context, *cli.Command, error) {},
-		Action: func(_ context.Context, cmd *cli.Command) (err error) {
-			p, err = newPlan(cmd)
+		Action: func(ctx context.Context, cmd *cli.Command) (err error) {
+			p, err = newPlan(ctx, cmd)
 			return err
 		},
 	}

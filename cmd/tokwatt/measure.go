@@ -142,7 +142,10 @@ func (a *app) jobs(ctx context.Context, b *bench, tell func(string)) ([]collect.
 			tell(said)
 		}
 		p.prompts.tell = tell
-		out = append(out, collect.Job{Driver: driver, Spec: p.spec, Prompts: p.prompts.of})
+		prompts := func(t collect.TargetInfo, e collect.Engine, fresh bool) (collect.Prompter, string) {
+			return p.prompts.of(ctx, t, e, fresh)
+		}
+		out = append(out, collect.Job{Driver: driver, Spec: p.spec, Prompts: prompts})
 	}
 	return out, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -25,7 +26,7 @@ type plan struct {
 
 // newPlan reads the flags: what is not set is the profile's. It reports all
 // faults at once.
-func newPlan(cmd *cli.Command) (*plan, error) {
+func newPlan(ctx context.Context, cmd *cli.Command) (*plan, error) {
 	p := &plan{cmd: cmd, profile: collect.Profile(cmd.String("profile"))}
 	spec, err := p.profile.Spec()
 	if err != nil {
@@ -47,7 +48,7 @@ func newPlan(cmd *cli.Command) (*plan, error) {
 	if p.target, err = newChoice(cmd, p.profile); err != nil {
 		return nil, err
 	}
-	return p, p.prompts.open()
+	return p, p.prompts.open(ctx)
 }
 
 // override puts the flags that are set over the profile's defaults.

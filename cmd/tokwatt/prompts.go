@@ -27,13 +27,15 @@ type prompts struct {
 const fromServer = "server"
 
 // open reads the model that the user named.
-func (p *prompts) open() error {
+func (p *prompts) open(ctx context.Context) error {
 	if p.model == "" || p.model == fromServer {
 		return nil
 	}
-	m, err := prompt.Open(p.model, time.Now())
+	m, err := prompt.Open(ctx, p.model, time.Now())
 	var inexact *prompt.InexactError
 	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
 	case errors.As(err, &inexact):
 		p.why = inexact.Error()
 	case errors.Is(err, fs.ErrNotExist):
@@ -46,14 +48,14 @@ func (p *prompts) open() error {
 }
 
 // of is the runner's Prompts.
-func (p *prompts) of(t collect.TargetInfo, e collect.Engine, fresh bool) (collect.Prompter, string) {
+func (p *prompts) of(ctx context.Context, t collect.TargetInfo, e collect.Engine, fresh bool) (collect.Prompter, string) {
 	can := e.Abilities()
 	counter, counts := e.(collect.Counter)
 	atom := cmp.Or(p.atom, can.Atom)
 	if can.InProcess {
 		return prompt.New(counter.Count, prompt.Options{Atom: atom, Fresh: fresh, Source: collect.PromptTokenizer}), ""
 	}
-	model, warning := p.files(t)
+	model, warning := p.files(ctx, t)
 	if model != nil {
 		o := prompt.ExactOptions{Atom: atom, Fresh: fresh, Warn: p.tell}
 		if counts {
@@ -76,7 +78,7 @@ func (p *prompts) of(t collect.TargetInfo, e collect.Engine, fresh bool) (collec
 // files are the files of a target's model: those that were named, else what
 // the hub's cache has under the model's id. nil where there are none, or none
 // that can be counted; then the warning says so.
-func (p *prompts) files(t collect.TargetInfo) (m *prompt.Model, warning string) {
+func (p *prompts) files(ctx context.Context, t collect.TargetInfo) (m *prompt.Model, warning string) {
 	switch {
 	case p.model == fromServer:
 		return nil, ""
@@ -87,7 +89,7 @@ func (p *prompts) files(t collect.TargetInfo) (m *prompt.Model, warning string) 
 		return p.named, warning
 	}
 	for _, id := range []string{t.ServedModel, t.ModelID} {
-		m, err := prompt.Open(id, time.Now())
+		m, err := prompt.Open(ctx, id, time.Now())
 		var inexact *prompt.InexactError
 		switch {
 		case err == nil:

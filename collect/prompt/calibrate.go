@@ -71,7 +71,7 @@ func (s *Sizer) Head() *int64 { return s.head }
 func (s *Sizer) Build(pp int64) (collect.Prompt, *int64) {
 	z, ok := s.sizes[pp]
 	if !ok {
-		z.atoms = int(pp)
+		z.atoms = about(pp, s.slope, s.opts.Atom)
 	}
 	return s.prompt(z.atoms), z.verified
 }
@@ -115,9 +115,13 @@ func (s *Sizer) fit(ctx context.Context) error {
 		return err
 	}
 	s.slope = float64(long.PromptTokens-short.PromptTokens) / (longFit - shortFit)
-	if s.slope <= 0 {
+	if s.slope == 0 {
+		return fmt.Errorf("the server's count stays at %d however long the prompt is, so no length can be fitted: its context window may be that small, or %q makes no tokens: take another --atom, such as %s",
+			long.PromptTokens, clip(s.opts.Atom), others(s.opts.Atom))
+	}
+	if s.slope < 0 {
 		return fmt.Errorf("the server counts %d tokens for %d times %q and %d for %d times, so no length can be fitted: take another --atom, such as %s",
-			short.PromptTokens, shortFit, s.opts.Atom, long.PromptTokens, longFit, others(s.opts.Atom))
+			short.PromptTokens, shortFit, clip(s.opts.Atom), long.PromptTokens, longFit, others(s.opts.Atom))
 	}
 	s.minimum = short.PromptTokens
 	s.ready = true
@@ -186,12 +190,17 @@ func (s *Sizer) find(ctx context.Context, pp int64) error {
 		return err
 	}
 	if pp < s.minimum {
-		return tooShort(fmt.Sprintf("the chat template and one %q", s.opts.Atom), s.minimum)
+		return tooShort(fmt.Sprintf("the chat template and one %q", clip(s.opts.Atom)), s.minimum)
 	}
+	var top plateau
 	count := func(atoms int) (int64, error) {
+		if atoms > longest/len(s.opts.Atom) {
+			return 0, errUnsteady
+		}
 		c, err := s.count(ctx, s.prompt(atoms))
 		if err == nil {
 			s.noteHead(c)
+			top.see(atoms, c.PromptTokens)
 		}
 		return c.PromptTokens, err
 	}
@@ -204,6 +213,8 @@ func (s *Sizer) find(ctx context.Context, pp int64) error {
 	switch {
 	case errors.As(err, &leap):
 		return leapt(s.opts.Atom, leap)
+	case errors.Is(err, errUnsteady) && top.reached(s.slope):
+		return stays(top.tokens)
 	case errors.Is(err, errUnsteady):
 		return unsteady(s.opts.Atom)
 	case err != nil:

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"tokwatt/collect"
+	"tokwatt/collect/prompt/tokenizer"
 )
 
 // A Tokenizer encodes text as the model does, special tokens included.
@@ -44,8 +46,9 @@ type Exact struct {
 	system    bool          // an opening goes into a system message
 	tiny      int64         // tokens of one atom behind an opening
 	head      int64
-	checked   bool // the engine need not be asked for its count again
-	told      bool // that it counts otherwise
+	until     time.Time // when the counting at hand must be done
+	checked   bool      // the engine need not be asked for its count again
+	told      bool      // that it counts otherwise
 
 	overhead int64   // tokens of a prompt of no atoms
 	slope    float64 // tokens an atom, over the first probe of them
@@ -66,7 +69,7 @@ func NewExact(t Tokenizer, c Chat, opts ExactOptions) (*Exact, error) {
 	if opts.Warn == nil {
 		opts.Warn = func(string) {}
 	}
-	e := &Exact{tokenizer: t, chat: c, opts: opts, sizes: map[int64]int{}}
+	e := &Exact{tokenizer: t, chat: c, opts: opts, sizes: map[int64]int{}, until: time.Now().Add(countTime(0))}
 	if err := e.open(); err != nil {
 		return nil, err
 	}
@@ -80,16 +83,24 @@ func (e *Exact) Source() collect.PromptSource { return collect.PromptTokenizer }
 // which begin otherwise have in common.
 func (e *Exact) Head() *int64 { return &e.head }
 
-// CountText is the number of tokens of a text by itself.
-func (e *Exact) CountText(text string) int64 { return int64(e.tokenizer.Count(text)) }
+// CountText is the number of tokens of a text by itself, -1 for one that the
+// tokenizer does not get through.
+func (e *Exact) CountText(text string) int64 {
+	n, err := counted(e.tokenizer, text)
+	if err != nil {
+		return -1
+	}
+	return n
+}
 
 // Build returns a prepared prompt; of a length that was not prepared, one of
 // about that length.
 func (e *Exact) Build(pp int64) (collect.Prompt, *int64) {
 	atoms, ok := e.sizes[pp]
 	if !ok {
-		return e.prompt(e.opening(), int(pp)), nil
+		return e.prompt(e.opening(), about(pp, e.slope, e.opts.Atom)), nil
 	}
+	e.until = time.Now().Add(countTime(pp))
 	for range tries {
 		opening := e.opening()
 		if n, err := e.count(e.prompt(opening, 1)); err == nil && n == e.tiny {
@@ -122,11 +133,45 @@ func (e *Exact) prompt(opening string, atoms int) collect.Prompt {
 }
 
 func (e *Exact) count(p collect.Prompt) (int64, error) {
+	if time.Now().After(e.until) {
+		return 0, errSlow
+	}
 	text, err := e.chat.Render(p.System, p.User)
 	if err != nil {
 		return 0, err
 	}
-	return int64(e.tokenizer.Count(text)), nil
+	return counted(e.tokenizer, text)
+}
+
+var errSlow = errors.New("the model's tokenizer and chat template take too long to count prompts")
+
+// countTime is how long the counts for one length may take together. With the
+// tokenizers we know they are done in a fiftieth of it.
+func countTime(pp int64) time.Duration {
+	return 20*time.Second + time.Duration(pp)*100*time.Microsecond
+}
+
+// counted and encoded are t's, with an error where t panics: at a text that it
+// would take for ever for.
+
+func counted(t Tokenizer, text string) (n int64, err error) {
+	defer recovered(&err)
+	return int64(t.Count(text)), nil
+}
+
+func encoded(t Tokenizer, text string) (ids []int32, err error) {
+	defer recovered(&err)
+	return t.Encode(text), nil
+}
+
+func recovered(err *error) {
+	switch p := recover().(type) {
+	case nil:
+	case *tokenizer.SlowError:
+		*err = p
+	default:
+		panic(p)
+	}
 }
 
 // probe is how many atoms the cost of one is taken from.
@@ -170,7 +215,11 @@ func upTo(n int) []int {
 // Size finds the number of atoms that makes exactly pp tokens. The first time
 // it asks the engine for its own count of such a prompt, if it has one.
 func (e *Exact) Size(ctx context.Context, pp int64) error {
-	atoms, err := e.find(pp)
+	e.until = time.Now().Add(countTime(pp))
+	atoms, err := e.find(ctx, pp)
+	if errors.Is(err, errSlow) {
+		err = fmt.Errorf("%w: take --tokenizer server", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -179,7 +228,7 @@ func (e *Exact) Size(ctx context.Context, pp int64) error {
 	return ctx.Err()
 }
 
-func (e *Exact) find(pp int64) (int, error) {
+func (e *Exact) find(ctx context.Context, pp int64) (int, error) {
 	switch {
 	case pp < e.overhead && e.opts.Fresh:
 		return 0, tooShort("the chat template's own tokens and the prompt's opening words", e.overhead)
@@ -189,9 +238,9 @@ func (e *Exact) find(pp int64) (int, error) {
 		return 0, nil
 	case e.slope <= 0:
 		return 0, fmt.Errorf("%d times %q make %+d tokens, so no length can be made of it: take another --atom, such as %s",
-			probe, e.opts.Atom, int64(e.slope*probe), others(e.opts.Atom))
+			probe, clip(e.opts.Atom), int64(e.slope*probe), others(e.opts.Atom))
 	}
-	count := e.frugal(pp)
+	count := e.frugal(ctx, pp)
 	find := search{count: count, least: point{0, e.overhead}, slope: e.slope, tries: searches}
 	atoms, err := find.find(pp)
 	var leap *leapError
@@ -210,10 +259,13 @@ func (e *Exact) find(pp int64) (int, error) {
 // frugal is the count of so many atoms, behind one opening, until as much text
 // is encoded as one length is worth: about a second's. Of atoms of which many
 // make one token that is little.
-func (e *Exact) frugal(pp int64) func(atoms int) (int64, error) {
+func (e *Exact) frugal(ctx context.Context, pp int64) func(atoms int) (int64, error) {
 	opening := e.opening()
 	left := 8<<20 + 8*pp
 	return func(atoms int) (int64, error) {
+		if ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
 		if left -= int64(atoms * len(e.opts.Atom)); left < 0 {
 			return 0, errUnsteady
 		}

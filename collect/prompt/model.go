@@ -1,7 +1,9 @@
 package prompt
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -35,7 +37,47 @@ func (e *InexactError) Unwrap() error { return e.Err }
 // session is best measured with one date. What exists but can't be counted
 // exactly is an *InexactError; the error of what is not there wraps
 // fs.ErrNotExist.
-func Open(ref string, today time.Time) (*Model, error) {
+//
+// A model's files may be anybody's: whatever they hold, Open returns when ctx
+// ends and after openTime at the latest, that with an *InexactError too.
+func Open(ctx context.Context, ref string, today time.Time) (*Model, error) {
+	return within(ctx, ref, func() (*Model, error) { return load(ref, today) })
+}
+
+// openTime is how long the reading of a model's files may take. Of the largest
+// known it is a second.
+const openTime = 20 * time.Second
+
+// within waits for a loading. One that is given up ends by itself, at the
+// bounds of what it reads.
+func within(ctx context.Context, ref string, load func() (*Model, error)) (*Model, error) {
+	type result struct {
+		m   *Model
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		defer func() {
+			if p := recover(); p != nil {
+				done <- result{nil, &InexactError{Err: fmt.Errorf("the files of the model %s can't be read: the reader stops at them (%v)", ref, p)}}
+			}
+		}()
+		m, err := load()
+		done <- result{m, err}
+	}()
+	timer := time.NewTimer(openTime)
+	defer timer.Stop()
+	select {
+	case r := <-done:
+		return r.m, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-timer.C:
+		return nil, &InexactError{Err: fmt.Errorf("the files of the model %s take more than %v to read", ref, openTime)}
+	}
+}
+
+func load(ref string, today time.Time) (*Model, error) {
 	m, err := open(ref, today)
 	var model *source.UnsupportedError
 	var chat *template.UnsupportedError
@@ -82,7 +124,7 @@ func (m *Model) Encode(p collect.Prompt) ([]int32, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.tokenizer.Encode(text), nil
+	return encoded(m.tokenizer, text)
 }
 
 // begun is a Chat whose engine puts a token in front where the template does

@@ -48,7 +48,7 @@ func byteLevel(t *testing.T, template string) string {
 }
 
 func TestOpen(t *testing.T) {
-	m, err := Open(byteLevel(t, "{{ bos_token }}{% for m in messages %}[{{ m.role[0] }}]{{ m.content }}{% endfor %}[a]{% if false %}{{ strftime_now('%Y') }}{% endif %}"), time.Now())
+	m, err := Open(t.Context(), byteLevel(t, "{{ bos_token }}{% for m in messages %}[{{ m.role[0] }}]{{ m.content }}{% endfor %}[a]{% if false %}{{ strftime_now('%Y') }}{% endif %}"), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,14 +90,14 @@ func TestOpenInexact(t *testing.T) {
 		"template is no Jinja":  byteLevel(t, "{{ x"),
 		"template of a program": byteLevel(t, "{% include 'x' %}"),
 	} {
-		m, err := Open(dir, time.Now())
+		m, err := Open(t.Context(), dir, time.Now())
 		var i *InexactError
 		if inexact := errors.As(err, &i); m != nil || inexact == (name == "template is no Jinja") {
 			t.Errorf("%s: %v, %v", name, m, err)
 		}
 	}
 	t.Setenv("HF_HUB_CACHE", t.TempDir())
-	if _, err := Open("nobody/nothing", time.Now()); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Open(t.Context(), "nobody/nothing", time.Now()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v", err)
 	}
 }

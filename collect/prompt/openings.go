@@ -76,7 +76,9 @@ func (e *Exact) measureHead(openings ...string) error {
 		if err != nil {
 			return err
 		}
-		ids[i] = e.tokenizer.Encode(text)
+		if ids[i], err = encoded(e.tokenizer, text); err != nil {
+			return err
+		}
 	}
 	for e.head < int64(min(len(ids[0]), len(ids[1]))) && ids[0][e.head] == ids[1][e.head] {
 		e.head++

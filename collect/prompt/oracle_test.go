@@ -31,7 +31,7 @@ func oracleFolders(t testing.TB) []string {
 }
 
 func oracleModel(t testing.TB, folder string) *Model {
-	m, err := Open(folder, time.Now())
+	m, err := Open(t.Context(), folder, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -86,6 +86,40 @@ func atomsFor(n int64, slope float64) int {
 	return max(1, int(math.Round(min(float64(n)/slope, math.MaxInt32))))
 }
 
+// longest is the longest prompt that is made where its length is a guess.
+const longest = 64 << 20 // bytes
+
+// about is how many atoms make about n tokens, one each where that is not known.
+func about(n int64, slope float64, atom string) int {
+	if slope <= 0 {
+		slope = 1
+	}
+	return max(1, min(atomsFor(n, slope), longest/len(atom)))
+}
+
+// A plateau is a count that stays while atoms are added.
+type plateau struct {
+	tokens      int64
+	least, most int // atoms
+	times       int
+}
+
+func (p *plateau) see(atoms int, tokens int64) {
+	switch {
+	case tokens > p.tokens:
+		*p = plateau{tokens, atoms, atoms, 1}
+	case tokens == p.tokens:
+		p.least, p.most = min(p.least, atoms), max(p.most, atoms)
+		p.times++
+	}
+}
+
+// reached reports that the count stays for good: over many atoms, of which
+// none make a token, where so many made one before.
+func (p *plateau) reached(slope float64) bool {
+	return p.times >= 3 && float64(p.most-p.least)*slope >= 4
+}
+
 // The sentences that a search's end is told in. The caller names the length.
 
 func tooShort(what string, tokens int64) error {
@@ -94,11 +128,24 @@ func tooShort(what string, tokens int64) error {
 
 func leapt(atom string, e *leapError) error {
 	return fmt.Errorf("%q leaps over it (%v): take --pp %d, or another --atom, such as %s",
-		atom, e, e.above.tokens, others(atom))
+		clip(atom), e, e.above.tokens, others(atom))
 }
 
 func unsteady(atom string) error {
-	return fmt.Errorf("the count does not follow the number of %q steadily: take another --atom, such as %s", atom, others(atom))
+	return fmt.Errorf("the count does not follow the number of %q steadily: take another --atom, such as %s", clip(atom), others(atom))
+}
+
+func stays(tokens int64) error {
+	return fmt.Errorf("the server's count stays at %d however long the prompt is: its context window may be that small", tokens)
+}
+
+// clip shortens an atom for a message.
+func clip(atom string) string {
+	const most = 40
+	if len(atom) <= most {
+		return atom
+	}
+	return strings.ToValidUTF8(atom[:most], "") + "…"
 }
 
 // others names the atoms that are worth a try.
