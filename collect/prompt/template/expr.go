@@ -116,6 +116,7 @@ const (
 	leave      = ours + "leave" // and its end
 	part       = ours + "part"  // what is sliced or looked up in
 	key        = ours + "key"   // what is looked up
+	limit      = ours + "limit" // a bound of a slice
 )
 
 // rewrite puts our functions in the place of filters, methods and tests; all

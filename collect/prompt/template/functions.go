@@ -69,6 +69,7 @@ func (m *meter) hooks(add func(name, shown string, call func([]jinja.Value) (jin
 	add(callee, "a call", callable)
 	add(part, "a part", func(args []jinja.Value) (jinja.Value, error) { return args[0], nil })
 	add(key, "a key", plainKey)
+	add(limit, "a slice", m.limited)
 	add(condit, "a condition", func(args []jinja.Value) (jinja.Value, error) { return jinja.NewBool(args[0].IsTruthy()), nil })
 	add(each, "a loop", func(args []jinja.Value) (jinja.Value, error) {
 		all, err := m.items(args[0])
@@ -98,6 +99,18 @@ func plainKey(args []jinja.Value) (jinja.Value, error) {
 		return jinja.Undefined(), errors.New("that is neither a string nor a whole number")
 	}
 	return args[0], nil
+}
+
+// limited is a bound of a slice, up to which the interpreter counts. It takes
+// an error for 0, so that one must stay with the meter.
+func (m *meter) limited(args []jinja.Value) (jinja.Value, error) {
+	if !args[0].IsInt() && m.err == nil {
+		m.err = errors.New("a slice with a bound that is no whole number")
+	}
+	if m.err != nil {
+		return jinja.Undefined(), m.err
+	}
+	return jinja.NewInt(min(max(args[0].AsInt(), -maxText), maxText)), nil
 }
 
 // now is strftime_now.

@@ -110,31 +110,42 @@ func plainKeys(list []token) bool {
 
 // subscript reads [key], [from:to] or [::step] behind an operand.
 func (o *operators) subscript(of []token) ([]token, error) {
-	begin := o.at
 	inner, err := o.brackets()
 	if err != nil {
 		return nil, err
 	}
-	colons, depth := []int{}, 0
-	for i, t := range o.list[begin:o.at] {
+	parts := parts(inner[1 : len(inner)-1])
+	if len(parts) > 3 || len(parts) == 3 && len(parts[0])+len(parts[1]) > 0 {
+		return nil, &UnsupportedError{What: "a slice of steps between bounds"}
+	}
+	out := append(of, token{kind: 'o', text: "|"}, token{kind: 'n', text: part}, token{kind: 'o', text: "("}, token{kind: 'o', text: ")"}, inner[0])
+	if len(parts) == 1 {
+		return append(append(out, call(key, parts[0])...), inner[len(inner)-1]), nil
+	}
+	for i, p := range parts {
+		if i > 0 {
+			out = append(out, token{kind: 'o', text: ":"})
+		}
+		if len(p) > 0 {
+			out = append(out, call(limit, p)...)
+		}
+	}
+	return append(out, inner[len(inner)-1]), nil
+}
+
+// parts cuts what stands between square brackets at its colons.
+func parts(list []token) [][]token {
+	out, begin, depth := [][]token{}, 0, 0
+	for i, t := range list {
 		switch {
 		case t.kind != 'o':
 		case strings.Contains("([{", t.text):
 			depth++
 		case strings.Contains(")]}", t.text):
 			depth--
-		case t.text == ":" && depth == 1:
-			colons = append(colons, i)
+		case t.text == ":" && depth == 0:
+			out, begin = append(out, list[begin:i]), i+1
 		}
 	}
-	if len(colons) == 2 && (colons[0] != 1 || colons[1] != 2) || len(colons) > 2 {
-		return nil, &UnsupportedError{What: "a slice of steps between bounds"}
-	}
-	out := append(of, token{kind: 'o', text: "|"}, token{kind: 'n', text: part}, token{kind: 'o', text: "("}, token{kind: 'o', text: ")"})
-	if len(colons) > 0 {
-		return append(out, inner...), nil
-	}
-	out = append(out, inner[0])
-	out = append(out, call(key, inner[1:len(inner)-1])...)
-	return append(out, inner[len(inner)-1]), nil
+	return append(out, list[begin:])
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/ardanlabs/jinja"
 )
@@ -31,7 +32,13 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string {
-	return "the chat template refuses the conversation: " + e.Message
+	plain := strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, e.Message)
+	return "the chat template refuses the conversation: " + clip(plain)
 }
 
 // A Template is a chat template that is ready to be rendered. It is safe for

@@ -116,6 +116,10 @@ func TestRefused(t *testing.T) {
 	if text, err := tm.Render("", "hi"); err != nil || text != "hi" {
 		t.Errorf("%q, %v", text, err)
 	}
+	long := RefusedError{Message: "\x1b[2Jno" + strings.Repeat("o", 1000)}
+	if e := long.Error(); !strings.Contains(e, " [2Jnoo") || len(e) > 200 {
+		t.Errorf("%q", e)
+	}
 }
 
 // FuzzParse: whatever the source, there is an answer, and text without tags is
