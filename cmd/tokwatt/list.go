@@ -35,6 +35,10 @@ func (a *app) list() *cli.Command {
 			if cmd.Bool("json") {
 				return a.listJSON(sessions)
 			}
+			if tag := cmd.String("tag"); len(sessions) == 0 && tag != "" {
+				fmt.Fprintf(a.err, "no session has the tag %s\n", tag)
+				return nil
+			}
 			if len(sessions) == 0 {
 				fmt.Fprintln(a.err, "no sessions yet: `tokwatt collect` makes one, `tokwatt demo` shows how it goes")
 				return nil
@@ -71,12 +75,29 @@ func (a *app) listTable(ctx context.Context, cmd *cli.Command, sessions []store.
 	if err != nil {
 		return err
 	}
-	t := newTable(a.out, "id", "started", "status", "batches", "requests", "about")
-	rightAligned(t, 4, 5)
+	header := []any{"id", "started", "status", "batches", "requests", "about"}
+	var rows [][]string
+	var widths [5]int
+	for i := range widths {
+		widths[i] = widest(header[i].(string))
+	}
 	for _, s := range sessions {
-		t.AppendRow([]any{shortID(s.ID), local(s.Session.StartedAt), state(s),
-			strconv.FormatInt(s.Batches, 10) + "/" + strconv.FormatInt(s.Planned, 10), s.Requests,
-			clip(strings.TrimSpace(modelsOf(ctx, db, s)+" "+about(s.Session)), 18)})
+		row := []string{shortID(s.ID), local(s.Session.StartedAt), state(s),
+			strconv.FormatInt(s.Batches, 10) + "/" + strconv.FormatInt(s.Planned, 10), strconv.FormatInt(s.Requests, 10),
+			strings.TrimSpace(modelsOf(ctx, db, s) + " " + about(s.Session))}
+		for i := range widths {
+			widths[i] = max(widths[i], widest(row[i]))
+		}
+		rows = append(rows, row)
+	}
+	room := screenWidth - 2*len(widths) // what the other columns leave
+	for _, n := range widths {
+		room -= n
+	}
+	t := newTable(a.out, header...)
+	rightAligned(t, 4, 5)
+	for _, r := range rows {
+		t.AppendRow([]any{r[0], r[1], r[2], r[3], r[4], clip(r[5], max(room, 8))})
 	}
 	t.Render()
 	return nil

@@ -48,7 +48,7 @@ func (p *progress) notify(s collect.Progress) {
 		}
 		p.step(s, "opening "+targetName(&s.Target))
 	case collect.PhaseSize:
-		p.step(s, fmt.Sprintf("making a prompt of %d tokens", *s.Case.PP))
+		p.step(s, "making a prompt of "+plural(*s.Case.PP, "token"))
 	case collect.PhaseIdle:
 		p.step(s, "10 s quiet, for what is drawn at rest")
 	case collect.PhaseWarmup:

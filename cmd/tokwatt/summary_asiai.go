@@ -182,7 +182,7 @@ func asiaiRemarks(r analyze.Asiai) []string {
 	var out []string
 	switch {
 	case r.PooledSDSample != nil:
-		out = append(out, "sd in the sample form, by degrees of freedom: "+deviation(*r.PooledSDSample))
+		out = append(out, "sd in the sample form, by degrees of freedom: "+deviation(*r.PooledSDSample)+", the one to quote: M8's reads low at few runs")
 	case r.NRates > 0:
 		out = append(out, "no prompt kind has two runs: no sd and no class")
 	}

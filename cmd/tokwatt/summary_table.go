@@ -55,15 +55,16 @@ func writeSummary(w io.Writer, rows []analyze.Summary, format string, percentile
 		title, note = "**%s**\n\n", "- %s\n"
 	}
 	fmt.Fprintf(w, title, noteText(heading(rows[0]), format))
-	t := summaryTable(w, rows, format, percentiles)
-	if format == "markdown" {
-		t.RenderMarkdown()
-		fmt.Fprintln(w)
-	} else {
-		t.Render()
-	}
 	notes = append(fewerBehind(rows, presentMetrics(rows, format)), notes...)
-	for _, n := range append([]string{legend(format)}, notes...) {
+	if format == "markdown" {
+		summaryTable(w, rows, format, percentiles, narrowing{}).RenderMarkdown()
+		fmt.Fprintln(w)
+		notes = append([]string{legend(format)}, notes...)
+	} else {
+		notes = append(renderNarrow(w, rows, percentiles), notes...)
+	}
+	notes = append(notes, percentilesMissing(rows, percentiles)...)
+	for _, n := range notes {
 		fmt.Fprintf(w, note, noteText(n, format))
 	}
 }
@@ -89,9 +90,67 @@ func legend(format string) string {
 	return "median, " + where + " it mean±sd; n: requests in them; CV: of the batches' gen tok/s"
 }
 
-func summaryTable(w io.Writer, rows []analyze.Summary, format string, percentiles []int) table.Writer {
+// narrowing is what a table leaves out so that it fits a screen.
+type narrowing struct {
+	spread  bool     // mean ± sd
+	class   bool     // of CV
+	metrics []string // by name
+	says    string
+}
+
+// narrowings are tried in turn.
+var narrowings = []narrowing{
+	{},
+	{spread: true, says: "mean±sd"},
+	{spread: true, metrics: []string{"itl_p50_ms"}, says: "mean±sd and ITL"},
+	{spread: true, metrics: []string{"itl_p50_ms", joulesPerToken, "agg_wall_tps"}, says: "mean±sd, ITL, J/tok and the rate of all streams"},
+	{spread: true, class: true, metrics: []string{"itl_p50_ms", joulesPerToken, "agg_wall_tps"}, says: "mean±sd, ITL, J/tok, the rate of all streams and the class of CV"},
+}
+
+// renderNarrow draws the table with all that a screen has room for, and
+// returns the notes on it.
+func renderNarrow(w io.Writer, rows []analyze.Summary, percentiles []int) []string {
+	for i, n := range narrowings {
+		t := summaryTable(io.Discard, rows, "table", percentiles, n)
+		text := t.Render()
+		if widest(text) > screenWidth && i < len(narrowings)-1 {
+			continue
+		}
+		fmt.Fprintln(w, text)
+		if !n.spread {
+			return []string{legend("table")}
+		}
+		return []string{"medians; n: requests in them; CV: of the batches' gen tok/s",
+			"no room here for " + n.says + ": --format markdown has all"}
+	}
+	return nil
+}
+
+// percentilesMissing says why a percentile that was asked for is nowhere.
+func percentilesMissing(rows []analyze.Summary, percentiles []int) []string {
+	var out []string
+	for _, p := range percentiles {
+		if p == 50 {
+			out = append(out, "p50 is the median, the first figure of each column")
+			continue
+		}
+		least := map[int]int{90: 10, 99: 100}[p]
+		short := slices.ContainsFunc(rows, func(s analyze.Summary) bool {
+			return slices.ContainsFunc([]string{"ttft_ms", "itl_p50_ms"}, func(m string) bool {
+				stat := s.Stats[m]
+				return stat.N > 0 && percentile(stat, p) == nil
+			})
+		})
+		if short {
+			out = append(out, fmt.Sprintf("p%d needs %d requests in a case: more --repeat, or more --concurrency", p, least))
+		}
+	}
+	return out
+}
+
+func summaryTable(w io.Writer, rows []analyze.Summary, format string, percentiles []int, less narrowing) table.Writer {
 	keys := varyingKeys(rows)
-	metrics := presentMetrics(rows, format)
+	metrics := slices.DeleteFunc(presentMetrics(rows, format), func(m shownMetric) bool { return slices.Contains(less.metrics, m.name) })
 	header := []any{}
 	for _, k := range keys {
 		header = append(header, k.head)
@@ -99,7 +158,7 @@ func summaryTable(w io.Writer, rows []analyze.Summary, format string, percentile
 	for _, m := range metrics {
 		header = append(header, m.head)
 		for _, p := range percentiles {
-			if isTime(m.name) {
+			if isTime(m.name) && p != 50 {
 				header = append(header, "p"+strconv.Itoa(p))
 			}
 		}
@@ -119,14 +178,14 @@ func summaryTable(w io.Writer, rows []analyze.Summary, format string, percentile
 		}
 		for _, m := range metrics {
 			stat := s.Stats[m.name]
-			row = append(row, m.cell(s, format))
+			row = append(row, m.cell(s, format, less.spread))
 			for _, p := range percentiles {
-				if isTime(m.name) {
+				if isTime(m.name) && p != 50 {
 					row = append(row, figure(percentile(stat, p)))
 				}
 			}
 		}
-		t.AppendRow(append(row, inFigures(s), stabilityCell(s, format)))
+		t.AppendRow(append(row, inFigures(s), stabilityCell(s, format, less.class)))
 	}
 	return t
 }
@@ -141,14 +200,14 @@ func alignSummary(t table.Writer, columns int) {
 
 // cell is the median, with mean ± sd below it on a screen and behind it in
 // Markdown. The screen has no room for the spread of the joules.
-func (m shownMetric) cell(of analyze.Summary, format string) string {
+func (m shownMetric) cell(of analyze.Summary, format string, plain bool) string {
 	s := of.Stats[m.name]
 	switch {
 	case m.below != "":
 		return figure(s.Median) + "\n" + figure(of.Stats[m.below].Median)
 	case s.Median == nil:
 		return "–"
-	case s.SD == nil || m.name == joulesPerToken && format != "markdown":
+	case plain, s.SD == nil || m.name == joulesPerToken && format != "markdown":
 		return figure(s.Median)
 	case format == "markdown":
 		return fmt.Sprintf("%s (%s ± %s)", figure(s.Median), figure(s.Mean), deviation(*s.SD))
@@ -167,10 +226,10 @@ func inFigures(s analyze.Summary) int64 {
 	return n
 }
 
-func stabilityCell(s analyze.Summary, format string) string {
+func stabilityCell(s analyze.Summary, format string, plain bool) string {
 	switch {
-	case s.CV == nil:
-		return "–"
+	case s.CV == nil, plain:
+		return percent(s.CV)
 	case format == "markdown":
 		return percent(s.CV) + " " + s.Stability
 	}

@@ -153,3 +153,12 @@ func folded(note string) string {
 	}
 	return strings.Join(out, "\n")
 }
+
+// widest is the number of columns of the widest line.
+func widest(text string) int {
+	n := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		n = max(n, len([]rune(line)))
+	}
+	return n
+}

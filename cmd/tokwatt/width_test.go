@@ -1,0 +1,57 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"tokwatt/analyze"
+	"tokwatt/collect"
+)
+
+// TestWideSummariesFitAScreen: long names of prompts and caches, percentiles,
+// and rates of five digits; what has no room is named.
+func TestWideSummariesFitAScreen(t *testing.T) {
+	is := func(x float64) *float64 { return &x }
+	stat := analyze.Stat{N: 20, Median: is(12345.6), Mean: is(12345.6), SD: is(1234.5), P90: is(23456), P99: is(34567)}
+	row := analyze.Summary{ModelID: strings.Repeat("long-name-", 6), Engine: "reference", CacheMode: "server", PromptKind: "context_fill", PrefixCacheHit: "unknown",
+		TG: 1024, Concurrency: 1, NBatches: 6, CV: is(12.3456), Stability: "unstable", Stats: map[string]analyze.Stat{}}
+	for _, m := range shownMetrics {
+		row.Stats[m.name] = stat
+	}
+	for _, percentiles := range [][]int{nil, {90}, {90, 99}, {50, 90, 99}} {
+		for _, streams := range []int64{1, 16} {
+			row.Concurrency = streams
+			var b bytes.Buffer
+			writeSummary(&b, []analyze.Summary{row, row}, "table", percentiles, nil)
+			if n := widest(b.String()); n > screenColumns {
+				t.Errorf("%v, %d streams: %d columns:\n%s", percentiles, streams, n, b.String())
+			}
+		}
+	}
+}
+
+// TestPercentilesThatAreMissing: the note says how many requests they need.
+func TestPercentilesThatAreMissing(t *testing.T) {
+	x := 1.0
+	row := analyze.Summary{PromptKind: "own", Stats: map[string]analyze.Stat{"ttft_ms": {N: 6, Median: &x}}}
+	var b bytes.Buffer
+	writeSummary(&b, []analyze.Summary{row}, "table", []int{50, 99}, nil)
+	if out := b.String(); !strings.Contains(out, "p99 needs 100 requests") || !strings.Contains(out, "p50 is the median") || strings.Contains(out, "p50 needs") {
+		t.Error(out)
+	}
+}
+
+// TestListFitsAScreen: with a session that was interrupted, too; and a tag that
+// nobody has is named.
+func TestListFitsAScreen(t *testing.T) {
+	recs := kindsOf(collect.TargetInfo{Engine: "e", ModelID: strings.Repeat("long-name", 5)}, func(*collect.Request) {}, []float64{10})
+	recs[len(recs)-1].(*collect.End).Status = collect.StatusInterrupted
+	db := storeOf(t, recs...)
+	if r := tokwatt(t, "", "list", "--db", db); widest(r.out) > screenColumns || !strings.Contains(r.out, "interrupted") {
+		t.Errorf("%d columns:\n%s%s", widest(r.out), r.out, r.err)
+	}
+	if r := tokwatt(t, "", "list", "--tag", "zz", "--db", db); r.code != 0 || !strings.Contains(r.err, "no session has the tag zz") {
+		t.Errorf("exit %d: %s", r.code, r.err)
+	}
+}
