@@ -16,7 +16,7 @@ func TestCompletion(t *testing.T) {
 	script := tokwatt(t, "", "completion", "bash").out
 	for typed, want := range map[string]string{
 		"pl":              "plot",
-		"plot ":           "latency scaling",
+		"plot ":           "energy latency power scaling",
 		"collect --conc":  "--concurrency",
 		"show ":           "last 019bc119-0100 019bc119-eb60",
 		"show 019bc119-e": "019bc119-eb60",
