@@ -148,6 +148,3 @@ func oneSentence(err error) error {
 
 // profileName is the profile as sessions keep it.
 func (p *plan) profileName() collect.Profile { return cmp.Or(p.profile, collect.ProfileDefault) }
-
-// repeats is how often each case is measured.
-func (p *plan) repeats() int { return cmp.Or(p.spec.Repeat, collect.DefaultRepeat) }

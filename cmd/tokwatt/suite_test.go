@@ -36,6 +36,10 @@ tg = 4
 	if r := tokwatt(t, "", "collect", "--db", db, "--suite", file, "--dry-run"); r.code != 0 || !strings.Contains(r.out, "6 batches in all") {
 		t.Errorf("dry run: exit %d: %s%s", r.code, r.out, r.err)
 	}
+	dead := suiteFile(t, "pp = 32\ntg = 8\n[[run]]\nurl = \""+closedPort(t)+"\"\nmodel = \"m\"\n[[run]]\nengine = \"reference\"\n")
+	if r := tokwatt(t, "", "collect", "--suite", dead, "--dry-run"); r.code != 0 || !strings.Contains(r.err, "run 1: ") || !strings.Contains(r.out, "6 batches in all") {
+		t.Errorf("dry run with a dead server: exit %d: %s%s", r.code, r.out, r.err)
+	}
 	if r := tokwatt(t, "", "collect", "--db", db, "--suite", file, "--note", "n"); r.code != 0 {
 		t.Fatalf("exit %d: %s", r.code, r.err)
 	}
@@ -87,6 +91,9 @@ func TestResume(t *testing.T) {
 			}
 			cmd.Process.Signal(kill)
 			cmd.Wait()
+			if r := tokwatt(t, "", "collect", "--db", db, "--resume", "last", "--dry-run"); r.code != 0 || !strings.Contains(r.out, "in all left") || strings.Contains(r.out, "40 batches") {
+				t.Errorf("what is left: exit %d: %s%s", r.code, r.out, r.err)
+			}
 			host, port, _ := strings.Cut(strings.TrimPrefix(url, "http://"), ":")
 			r := tokwatt(t, "", "collect", "--db", db, "--resume", "last", "--host", host, "--port", port)
 			if r.code != 0 {
