@@ -155,7 +155,7 @@ func TestCancel(t *testing.T) {
 			tg, e := opened(t, f, Options{}, collect.Spec{})
 			var streams []collect.Stream
 			var cancels []context.CancelFunc
-			done := make(chan error, len(c.calls))
+			done := make([]chan error, len(c.calls))
 			for _, call := range c.calls {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
@@ -168,22 +168,23 @@ func TestCancel(t *testing.T) {
 			f.mu.Lock()
 			f.foreign, f.foreignUntil = c.foreign, time.Hour
 			f.mu.Unlock()
-			for _, s := range streams {
+			for i, s := range streams {
+				done[i] = make(chan error, 1)
 				go func() {
 					var failed error
 					for _, err := range s.Arrivals() {
 						failed = err
 					}
 					s.Close()
-					done <- failed
+					done[i] <- failed
 				}()
 			}
 			time.Sleep(200 * time.Millisecond)
 			for _, cancel := range cancels[:c.leave] {
 				cancel()
 			}
-			for range c.leave {
-				if err := <-done; err != context.Canceled {
+			for _, left := range done[:c.leave] {
+				if err := <-left; err != context.Canceled {
 					t.Errorf("%s: ended with %v", c.name, err)
 				}
 			}
@@ -192,8 +193,8 @@ func TestCancel(t *testing.T) {
 			}
 			f.foreign = nil
 			f.mu.Unlock()
-			for range len(c.calls) - c.leave {
-				if err := <-done; c.name != "one of two alike" && err != nil {
+			for _, kept := range done[c.leave:] {
+				if err := <-kept; c.name != "one of two alike" && err != nil {
 					t.Errorf("%s: another of ours ended with %v", c.name, err)
 				}
 			}
