@@ -96,7 +96,9 @@ func (p *prompts) files(ctx context.Context, t collect.TargetInfo) (m *prompt.Mo
 			return m, ""
 		case errors.As(err, &inexact):
 			return nil, inexact.Error() + "; lengths are fitted to the server's counts"
+		case warning == "" && ctx.Err() == nil && !errors.Is(err, fs.ErrNotExist):
+			warning = fmt.Sprintf("%s's own files: %v; lengths are fitted to the server's counts", id, err)
 		}
 	}
-	return nil, ""
+	return nil, warning
 }

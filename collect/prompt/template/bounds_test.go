@@ -147,3 +147,20 @@ func TestOperators(t *testing.T) {
 		}
 	}
 }
+
+// TestTime: a rendering that takes too long ends at the next call, and each
+// later call fails too.
+func TestTime(t *testing.T) {
+	m := newMeter(10)
+	if err := m.spend(1, 1); err != nil {
+		t.Fatal(err)
+	}
+	m.end = time.Now().Add(-time.Nanosecond)
+	if err := m.spend(1, 1); err == nil || !strings.Contains(err.Error(), "to render") {
+		t.Errorf("error %v", err)
+	}
+	m.end = time.Now().Add(time.Hour)
+	if err := m.spend(0, 0); err == nil {
+		t.Error("the meter goes on after its end")
+	}
+}
