@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -23,12 +24,14 @@ import (
 	"tokwatt/collect/inproc"
 	"tokwatt/collect/ollama"
 	"tokwatt/collect/openai"
+	"tokwatt/collect/prompt"
 	"tokwatt/collect/prompt/source"
+	"tokwatt/mlx/engine"
 )
 
 // choice is which engine the flags ask for, and where.
 type choice struct {
-	engine string // "auto", "exo", "ollama", "openai", "reference"
+	engine string // "auto", "exo", "mlx", "ollama", "openai", "reference"
 	server openai.Options
 	exo    exo.Options // less what server has
 }
@@ -177,9 +180,9 @@ func (c choice) check() error {
 			return usagef("--engine openai needs --url, the server's address")
 		}
 		return nil
-	case "reference":
+	case "mlx", "reference":
 		if c.server.URL != "" {
-			return usagef("--engine reference runs in process: leave --url, --host and --port out")
+			return usagef("--engine %s runs in process: leave --url, --host and --port out", c.engine)
 		}
 		return nil
 	}
@@ -194,12 +197,14 @@ func alternatives(words []string) string {
 
 // driver is the driver for the choice. With auto it takes the server at the
 // URL given for what it says it is, else the one server that runs on this
-// host, else the embedded engine; said says which, in one line. What the
+// host, else MLX where it has a GPU, else the reference engine; said says which, in one line. What the
 // driver has to tell during its work goes to tell.
 func (c choice) driver(ctx context.Context, tell func(string)) (d collect.Driver, said string, err error) {
 	switch {
 	case c.engine == "reference":
-		return inproc.Driver{}, "", nil
+		return inProcess(ctx, engine.Reference), "", nil
+	case c.engine == "mlx":
+		return inProcess(ctx, engine.MLX), "", nil
 	case c.engine != "auto":
 		return c.native(c.engine, tell), "", nil
 	case c.server.URL != "":
@@ -209,7 +214,10 @@ func (c choice) driver(ctx context.Context, tell func(string)) (d collect.Driver
 	all := find.Local(ctx)
 	switch len(all) {
 	case 0:
-		return inproc.Driver{}, "no server found on this host: measuring the embedded reference engine", nil
+		if info, err := engine.Probe(ctx, ""); err == nil && info.Device == "gpu" {
+			return inProcess(ctx, engine.MLX), "no server found on this host: measuring MLX in process", nil
+		}
+		return inProcess(ctx, engine.Reference), "no server found on this host: measuring the embedded reference engine", nil
 	case 1:
 		c.server.URL = all[0].URL
 		return c.native(all[0].Driver, tell), fmt.Sprintf("measuring %s at %s, the one server found on this host", all[0].Engine, all[0].URL), nil
@@ -219,6 +227,18 @@ func (c choice) driver(ctx context.Context, tell func(string)) (d collect.Driver
 		names = append(names, fmt.Sprintf("%s at %s", f.Engine, f.URL))
 	}
 	return nil, "", usage(errors.New("several servers run on this host (" + strings.Join(names, ", ") + "): choose with --url"))
+}
+
+// inProcess is the driver of tokwatt's own engine. Models in folders bring
+// their own tokenizer.
+func inProcess(ctx context.Context, b engine.Backend) collect.Driver {
+	return inproc.Driver{Backend: b, Encoder: func(folder string) (inproc.Encode, error) {
+		m, err := prompt.Open(ctx, folder, time.Now())
+		if err != nil {
+			return nil, err
+		}
+		return m.Encode, nil
+	}}
 }
 
 // native is the driver of a server.

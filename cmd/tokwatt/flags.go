@@ -30,7 +30,7 @@ func collectFlags() []cli.Flag {
 func targetFlags() []cli.Flag {
 	const c = "target"
 	return []cli.Flag{
-		&cli.StringFlag{Category: c, Name: "engine", Value: "auto", Usage: "`NAME` auto, exo, ollama, openai or reference (auto)"},
+		&cli.StringFlag{Category: c, Name: "engine", Value: "auto", Usage: "`NAME` auto, exo, mlx, ollama, openai or reference (auto)"},
 		&cli.StringFlag{Category: c, Name: "url", Usage: "`URL` the server: http://127.0.0.1:8080, with or without /v1"},
 		&textsFlag{Category: c, Name: "model", Usage: "`ID` or a folder or synthetic:SHAPE; may be repeated"},
 		&cli.StringFlag{Category: categoryAccess, Name: "host", Usage: "`HOST`"},
@@ -132,7 +132,7 @@ func atLeast(least int) func(int) error {
 
 // choices are the values of flags that take one of a few words.
 var choices = map[string][]string{
-	"engine":        {"auto", "exo", "ollama", "openai", "reference"},
+	"engine":        {"auto", "exo", "mlx", "ollama", "openai", "reference"},
 	"profile":       {string(collect.ProfileExo), string(collect.ProfileAsiai)},
 	"order":         {string(collect.OrderInterleaved), string(collect.OrderListed)},
 	"instance-meta": {"ring", "jaccl", "both"},
