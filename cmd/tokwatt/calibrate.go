@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +29,7 @@ would, and compares. Takes some 15 s; what else runs on this host counts. The
 store keeps the newest result, and every session that follows a copy of it.`,
 		Flags: []cli.Flag{
 			&intsFlag{Name: "concurrency", Usage: "`N,…` streams at once", DefaultText: "1,8,32"},
-			&cli.IntFlag{Name: "requests", Usage: "`N` each at least; there is a p99 from 100 on", Value: calibrate.DefaultRequests, Validator: atLeast(2)},
+			&cli.IntFlag{Name: "requests", Usage: "`N` at least, for each number of streams; p99 from 100 on", Value: calibrate.DefaultRequests, Validator: atLeast(2)},
 			&cli.BoolFlag{Name: "power", Usage: "measure twice: what reading the sensors costs, too"},
 			jsonFlag(),
 		},
@@ -114,7 +115,10 @@ func (a *app) printCalibration(res calibrate.Result, asJSON bool) error {
 	if res.Stamps == collect.StampKernel {
 		who = "by the kernel"
 	}
-	fmt.Fprintf(a.out, "ms; an error is what this client says less what the server did\narrivals are stamped %s; spread: first request sent to the last\n", who)
+	fmt.Fprintf(a.out, levelsLegend, who)
+	if text := calibrationVerdict(res.Levels); text != "" {
+		fmt.Fprintln(a.out, folded(text))
+	}
 	if p := res.Power; p != nil {
 		fmt.Fprintf(a.out, "\nthe same while sensors are read: %s\n", strings.Join(p.Sources, ", "))
 		a.printLevels(p.Levels)
@@ -122,6 +126,31 @@ func (a *app) printCalibration(res calibrate.Result, asJSON bool) error {
 			sig(p.CPUS), sig(p.WallS), 100*p.CPUS/max(p.WallS, 1e-9), plural(int64(p.Samples), "reading"))
 	}
 	return nil
+}
+
+// levelsLegend has a line for each column.
+const levelsLegend = `in ms, where nothing else is said; arrivals are stamped %s
+TTFT error: the first token as this client says it, less when it was sent; p99
+interval error: the same of the mean time between tokens
+gap sd: the spread of single gaps, as said here and as the server made them
+spread: from the first request of a batch to the last, all meant to be at once
+CPU: seconds that this client takes for 1000 tokens
+`
+
+// calibrationVerdict says which times the worst median error leaves exact to a
+// hundredth.
+func calibrationVerdict(levels []calibrate.Level) string {
+	var worst *calibrate.Level
+	for i, l := range levels {
+		if l.TTFTErrP50MS != nil && (worst == nil || math.Abs(*l.TTFTErrP50MS) > math.Abs(*worst.TTFTErrP50MS)) {
+			worst = &levels[i]
+		}
+	}
+	if worst == nil {
+		return ""
+	}
+	off := math.Abs(*worst.TTFTErrP50MS)
+	return fmt.Sprintf("median TTFT error %s ms (%s, the worst): under 1 %% of any TTFT over %s ms", sig(off), plural(worst.Streams, "stream"), sig(100*off))
 }
 
 func (a *app) printLevels(levels []calibrate.Level) {

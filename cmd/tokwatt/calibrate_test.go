@@ -30,12 +30,12 @@ func TestCalibrate(t *testing.T) {
 	collect := []string{"collect", "--db", db, "--tg", "4", "--concurrency", "2", "--repeat", "1", "--warmup", "0", "--pause", "0s", "--group-pause", "0s", "--no-system-metrics"}
 	r = tokwatt(t, "", append(collect, "--url", serve(t, steady()), "--prompt", "hello")...)
 	shown := tokwatt(t, "", "show", "--db", db)
-	if r.code != 0 || shown.code != 0 || !ownError.MatchString(r.out) || !ownError.MatchString(shown.out) {
+	if r.code != 0 || shown.code != 0 || !ownError.MatchString(flat(r.out)) || !ownError.MatchString(flat(shown.out)) {
 		t.Errorf("exit %d, %d: %s%s%s", r.code, shown.code, r.out, r.err, shown.out)
 	}
 	// What was measured in process has nothing to do with it.
 	r = tokwatt(t, "", append(collect, "--engine", "reference", "--pp", "8")...)
-	if r.code != 0 || ownError.MatchString(r.out) {
+	if r.code != 0 || ownError.MatchString(flat(r.out)) {
 		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
 	}
 	s := store.Open(db, store.Options{})
@@ -62,7 +62,7 @@ func TestCalibrateExamples(t *testing.T) {
 	lines, _ := (&app{}).calibrate().Metadata["examples"].([]string)
 	table := tokwatt(t, "", words(lines[0])[1:]...)
 	rows := regexp.MustCompile(`(?m)^ +[18] +1\d +\d+\.\d{3} +– +-?\d+\.\d{3} +\d+\.\d{3} +\d+\.\d{3} +\d+(\.\d+)? +\d+\.\d{3}$`).FindAllString(table.out, -1)
-	if table.code != 0 || len(rows) != 2 || !strings.Contains(table.out, "arrivals are stamped") {
+	if table.code != 0 || len(rows) != 2 || !strings.Contains(table.out, "arrivals are stamped") || !strings.Contains(table.out, "median TTFT error ") {
 		t.Errorf("exit %d: %s%s", table.code, table.out, table.err)
 	}
 	for line := range strings.Lines(table.out) {
@@ -96,5 +96,17 @@ func TestOwnError(t *testing.T) {
 		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%d streams: %q, want %q", c.n, got, c.want)
 		}
+	}
+}
+
+// TestCalibrationVerdict: the worst level decides, be it early or late.
+func TestCalibrationVerdict(t *testing.T) {
+	off, worse := 0.01, -0.02
+	got := calibrationVerdict([]calibrate.Level{{Streams: 1, TTFTErrP50MS: &off}, {Streams: 8, TTFTErrP50MS: &worse}, {Streams: 9}})
+	if want := "median TTFT error 0.0200 ms (8 streams, the worst): under 1 % of any TTFT over 2.00 ms"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got := calibrationVerdict(nil); got != "" {
+		t.Error(got)
 	}
 }

@@ -41,14 +41,16 @@ complete -o bashdefault -o default -F _tokwatt tokwatt
 // typed, else a command, a kind of plot, or a session.
 func (a *app) complete(ctx context.Context, cmd *cli.Command) {
 	typed := lastWord(os.Args)
+	if a.completeValue(ctx, cmd, typed) { // shells leave out an empty word
+		return
+	}
 	if strings.HasPrefix(typed, "-") {
 		for _, f := range cmd.VisibleFlags() {
 			fmt.Fprintln(a.out, "--"+f.Names()[0])
 		}
 		return
 	}
-	if values := choices[strings.TrimLeft(wordBefore(os.Args), "-")]; strings.HasPrefix(wordBefore(os.Args), "-") && values != nil {
-		fmt.Fprintln(a.out, strings.Join(values, "\n"))
+	if a.completeValue(ctx, cmd, wordBefore(os.Args)) {
 		return
 	}
 	for _, c := range cmd.VisibleCommands() {
@@ -63,6 +65,24 @@ func (a *app) complete(ctx context.Context, cmd *cli.Command) {
 	if strings.Contains(cmd.ArgsUsage, "ID") {
 		a.completeSessions(ctx, cmd)
 	}
+}
+
+// completeValue prints the values of a flag that takes one of a few, or a
+// session; false where the word is no such flag.
+func (a *app) completeValue(ctx context.Context, cmd *cli.Command, word string) bool {
+	name := strings.TrimLeft(word, "-")
+	if name == word {
+		return false
+	}
+	if name == "resume" {
+		a.completeSessions(ctx, cmd)
+		return true
+	}
+	values := choices[name]
+	if values != nil {
+		fmt.Fprintln(a.out, strings.Join(values, "\n"))
+	}
+	return values != nil
 }
 
 // lastWord is the word being typed: the last before the library's own mark.

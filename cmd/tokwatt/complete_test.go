@@ -21,6 +21,11 @@ func TestCompletion(t *testing.T) {
 		"show ":           "last 019bc119-0100 019bc119-eb60",
 		"show 019bc119-e": "019bc119-eb60",
 		"summary --perc":  "--percentiles",
+
+		"collect --profile ":            "exo asiai",
+		"collect --profile a":           "asiai",
+		"collect --repeat 1 --engine o": "ollama openai",
+		"collect --resume ":             "last 019bc119-0100 019bc119-eb60",
 	} {
 		words := append([]string{"tokwatt"}, strings.Split(typed, " ")...)
 		ask := script + `tokwatt() { "$TOKWATT_TEST_BINARY" "$@"; }

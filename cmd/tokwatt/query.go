@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v3"
+	"golang.org/x/term"
 
 	"tokwatt/analyze/duck"
 	"tokwatt/analyze/duck/rowio"
@@ -124,10 +126,51 @@ func (a *app) answer(ctx context.Context, cmd *cli.Command, db *duck.DB, sql, fo
 		return sqlError(err)
 	}
 	defer rows.Close()
+	if out == "" && format == "table" {
+		var b strings.Builder
+		if err := writeRows(&b, rows, format); err != nil {
+			return sqlError(err)
+		}
+		_, err := io.WriteString(a.out, b.String())
+		if text := tooWide(widest(b.String()), terminalWidth(a.out)); text != "" {
+			fmt.Fprintln(a.err, text)
+		}
+		return err
+	}
 	if out == "" {
 		return sqlError(writeRows(a.out, rows, format))
 	}
-	return writeOut(cmd, "out", out, func(w io.Writer) error { return sqlError(writeRows(w, rows, format)) })
+	if err := writeOut(cmd, "out", out, func(w io.Writer) error { return sqlError(writeRows(w, rows, format)) }); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.out, out)
+	return nil
+}
+
+// tooWide is a hint for a table of more columns than the terminal has; 0
+// columns are no terminal.
+func tooWide(table, terminal int) string {
+	if terminal == 0 || table <= terminal {
+		return ""
+	}
+	return fmt.Sprintf("the table is %d columns wide, the terminal %d: name fewer columns, or take --format json", table, terminal)
+}
+
+// terminalWidth is 0 where w is no terminal. Stdout is wrapped, so the file
+// behind it is asked.
+func terminalWidth(w io.Writer) int {
+	if c, ok := w.(*checkedWriter); ok {
+		w = c.w
+	}
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
 }
 
 // sqlError marks a fault in the SQL as the caller's.

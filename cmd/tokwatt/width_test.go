@@ -55,3 +55,21 @@ func TestListFitsAScreen(t *testing.T) {
 		t.Errorf("exit %d: %s", r.code, r.err)
 	}
 }
+
+func TestTooWide(t *testing.T) {
+	if tooWide(81, 80) == "" || tooWide(80, 80) != "" || tooWide(900, 0) != "" {
+		t.Error("the hint comes where the table is wider than a terminal, and only there")
+	}
+}
+
+// TestQuerySaysWhereItWrote: as plot does.
+func TestQuerySaysWhereItWrote(t *testing.T) {
+	needsSQL(t)
+	t.Chdir(t.TempDir())
+	db := fixture(t)
+	for _, out := range []string{"r.csv", "r.parquet"} {
+		if r := tokwatt(t, "", "query", "--db", db, "--out", out, "select 1 as one"); r.code != 0 || r.out != out+"\n" {
+			t.Errorf("%s: exit %d: %s%s", out, r.code, r.out, r.err)
+		}
+	}
+}
