@@ -116,10 +116,16 @@ func (a *app) answer(ctx context.Context, cmd *cli.Command, db *duck.DB, sql, fo
 		if o.through != nil {
 			return usagef("--out %s: Parquet can only be written to a file, in a folder that can be written", out)
 		}
-		if err := sqlError(db.WriteParquet(ctx, sql, o.target)); err != nil || o.mode == 0 {
-			return err
+		if err := db.WriteParquet(ctx, sql, o.target); err != nil {
+			return sqlError(err)
 		}
-		return os.Chmod(o.target, o.mode)
+		if o.mode != 0 {
+			if err := os.Chmod(o.target, o.mode); err != nil {
+				return err
+			}
+		}
+		fmt.Fprintln(a.out, out)
+		return nil
 	}
 	rows, err := db.Query(ctx, sql)
 	if err != nil {
