@@ -202,15 +202,22 @@ func wanted(cmd *cli.Command, name string) string {
 		if !slices.Contains(f.Names(), name) {
 			continue
 		}
-		switch f.(type) {
-		case *cli.BoolFlag, *cli.BoolWithInverseFlag:
-			return "true or false"
-		case *cli.DurationFlag, *secondsFlag:
+		switch f := f.(type) {
+		case *cli.DurationFlag:
 			return "a duration with its unit, such as 30s, 5m or 720h"
-		case *cli.IntFlag, *cli.FloatFlag:
+		case *secondsFlag:
+			return "a duration such as 500ms, 3s or 2h; a mere number is seconds"
+		case *cli.IntFlag:
+			if f.Validator != nil {
+				if err := f.Validator(-1); err != nil {
+					return "a whole number of " + strings.TrimSuffix(strings.TrimPrefix(err.Error(), "must be "), ", not -1")
+				}
+			}
+			return "a whole number"
+		case *cli.FloatFlag:
 			return "a number"
-		case *intsFlag:
-			return "whole numbers, such as 128,512"
+		case *cli.IntSliceFlag, *intsFlag:
+			return "whole numbers with commas between them, such as 128,512"
 		}
 	}
 	return "something else: `" + cmd.FullName() + " --help` says what"
