@@ -34,8 +34,9 @@ cross: ## build and vet for a Mac without cgo
 test: ## all tests
 	$(GO) test -count=1 ./...
 
-nocgo: ## all tests of the build without DuckDB
-	CGO_ENABLED=0 $(GO) test -count=1 ./...
+nocgo: ## the build without DuckDB: tests of the packages that it changes
+	CGO_ENABLED=0 $(GO) build ./...
+	CGO_ENABLED=0 $(GO) test -count=1 ./cmd/... ./analyze/... ./collect/inproc ./mlx/... ./power/...
 	CGO_ENABLED=0 $(GO) test -count=1 -tags mlx ./mlx ./mlx/internal/... ./mlx/model ./mlx/engine
 
 ioreport-fake: ## the binding to a Mac's sensors against a fake of its libraries in C
@@ -43,10 +44,15 @@ ioreport-fake: ## the binding to a Mac's sensors against a fake of its libraries
 	$(GO) vet -tags iokitfake ./power/ioreport
 	$(GO) tool staticcheck -tags iokitfake ./power/ioreport
 
-# DuckDB is one library of C++, which the race detector does not look into. What
-# is skipped starts the program dozens of times to look at what it prints.
+# DuckDB is one library of C++, which the race detector does not look into. Of
+# the program those tests run under it in which things happen at once; the
+# others start it to look at what it prints.
+AT_ONCE := ^Test(Interrupt|Kill|Resume|Calibrate$$|CollectAsks|CollectReads|Commands|Serve$$|SuiteRuns|SummaryBeside|TwoCollectors|PowerWatch)
 race: ## the packages that start goroutines, under the race detector
-	$(GO) test -count=1 -race -skip '^Test(Help|Tables|Truncated)' ./collect/... ./store/... ./mlx/... ./power/... ./analyze ./cmd/...
+	$(GO) test -count=1 -race ./collect ./collect/calibrate ./collect/exo ./collect/find ./collect/host ./collect/inproc ./collect/ollama ./collect/openai ./collect/prompt ./collect/prompt/tokenizer ./collect/script ./collect/wire ./mlx/... ./power/...
+	$(GO) test -count=1 -race -run '^TestExport' ./analyze
+	$(GO) test -count=1 -race -skip '^Test(Truncated|Flipped)' ./store
+	$(GO) test -count=1 -race -run '$(AT_ONCE)' ./cmd/tokwatt
 
 python: ## a virtual environment with what the next targets compare with, in .cache
 	@scripts/python.sh "$(CACHE)"
