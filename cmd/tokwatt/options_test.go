@@ -179,7 +179,7 @@ func TestSuiteSaysWhatFlagsSay(t *testing.T) {
 	for text, say := range map[string]string{
 		"metrics-interval = -1\n[[run]]":              "--metrics-interval -1: must be a duration",
 		"[[run]]\npp = 64.5":                          "--pp 64.5: must be whole numbers",
-		"[[run]]\nrepeat = \"x\"":                     "--repeat x: must be a number",
+		"[[run]]\nrepeat = \"x\"":                     "--repeat x: must be a whole number of at least 1",
 		"[[run]]\nPP = 2":                             "did you mean pp?",
 		"[[run]]\nuse_prefix_cache = true":            "did you mean use-prefix-cache?",
 		"[[run]]\nHelp = true":                        "\"Help\" is no flag",
