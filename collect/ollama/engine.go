@@ -86,7 +86,7 @@ func (e *engine) open(ctx context.Context, g generate, fellows bool) (*stream, e
 	if err != nil {
 		return nil, err
 	}
-	return &stream{Exchange: x, ctx: ctx, model: e.model, streamed: g.Stream, tokens: g.Options.NumPredict, hurry: x.Hurry}, nil
+	return &stream{Exchange: x, model: e.model, streamed: g.Stream, tokens: g.Options.NumPredict, hurry: x.Hurry}, nil
 }
 
 // Count asks for one token and returns the server's own count of the prompt. It

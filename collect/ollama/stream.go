@@ -2,7 +2,6 @@ package ollama
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"iter"
 	"net/http"
@@ -20,7 +19,6 @@ const endGrace = 500 * time.Millisecond
 // stream is one request on its own connection.
 type stream struct {
 	*wire.Exchange
-	ctx      context.Context
 	model    string // as asked
 	streamed bool
 	tokens   int64               // num_predict of the request
@@ -34,23 +32,8 @@ func (s *stream) Arrivals() iter.Seq2[collect.Arrival, error] {
 	return func(yield func(collect.Arrival, error) bool) {
 		a := &answer{asked: s.streamed, tokens: s.tokens, stats: stats{asked: s.model}, emit: func(x collect.Arrival) bool { return yield(x, nil) }}
 		err := s.exchange(a)
-		last := a.last()
-		last.Stamps = s.Stamps()
-		s.Own(last.Report)
-		if a.stopped || !yield(last, nil) {
-			return
-		}
-		switch {
-		case err == nil:
-		case s.ctx.Err() != nil:
-			yield(collect.Arrival{}, s.ctx.Err())
-		default:
-			f := collect.AsFailure(err, collect.ErrProtocol)
-			f.Message = s.Redact(f.Message)
-			if f.HTTPStatus == nil {
-				f.HTTPStatus = a.status
-			}
-			yield(collect.Arrival{}, f)
+		if !a.stopped {
+			s.Deliver(yield, a.last(), err)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func play(t *testing.T, events ...string) (string, collect.Arrival, error) {
 		return true
 	}
 	d := &decoder{lines: collect.NewLineReader(collect.NewClock(), strings.NewReader(strings.Join(events, "")))}
-	s := &stream{hurry: func(time.Duration) {}, ctx: t.Context()}
+	s := &stream{hurry: func(time.Duration) {}}
 	ev, err := d.next()
 	if err == nil && ev.bare {
 		err = s.whole(d, ev, a)

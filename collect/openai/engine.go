@@ -51,7 +51,7 @@ func (e *engine) open(ctx context.Context, streamed, fellows bool, body []byte) 
 	if err != nil {
 		return nil, err
 	}
-	return &stream{Exchange: x, ctx: ctx, model: e.model, streamed: streamed, hurry: x.Hurry}, nil
+	return &stream{Exchange: x, model: e.model, streamed: streamed, hurry: x.Hurry}, nil
 }
 
 // Count asks for one token and returns the server's own count of the prompt.

@@ -5,8 +5,9 @@
 //     (server.go); control requests are answered whole (control.go).
 //   - An [Exchange] is one measured request: dialled and encoded before the
 //     barrier, written at the first pull, its arrivals stamped below all
-//     buffers (exchange.go). net/http's Transport is not used for it: it puts
-//     goroutines between our stamp and the write.
+//     buffers (exchange.go), and what is left to say at its end (deliver.go).
+//     net/http's Transport is not used for it: it puts goroutines between our
+//     stamp and the write.
 //   - Keys and the user's own headers go to the origin that the user named,
 //     and nowhere else (redirect.go).
 //   - What goes wrong becomes a *collect.Failure in one sentence, without the
