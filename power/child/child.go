@@ -9,6 +9,8 @@
 //     so a shell's children end with it (child.go). Its standard output is a
 //     pipe whose only reader is this process: when this process dies, however
 //     it dies, the program's next write fails with SIGPIPE or EPIPE.
+//   - A [Program] is the life of a sensor over a stream: started by a probe,
+//     read, ended (program.go).
 //   - [Run] is for tools that answer once (run.go).
 package child
 

@@ -367,8 +367,8 @@ func TestCloseDuringProbe(t *testing.T) {
 	if got := <-probed; got[0].Missing == "" {
 		t.Errorf("%+v", got[0])
 	}
-	if err := s.Close(); err != nil || s.stream != nil {
-		t.Errorf("%v, %v", s.stream, err)
+	if err := s.Close(); err != nil || s.run.Pid() != 0 {
+		t.Errorf("process %d, %v", s.run.Pid(), err)
 	}
 }
 

@@ -3,11 +3,9 @@ package macmon
 import (
 	"bufio"
 	"context"
-	"errors"
 	"os/exec"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"tokwatt/power"
@@ -24,17 +22,17 @@ const (
 
 // PipeSource runs "macmon pipe".
 type PipeSource struct {
-	mu       sync.Mutex // a probe may still run when it is closed
-	program  []string
-	stream   *child.Stream
-	channels []power.Channel // while it runs
+	program []string
+	run     child.Program
 }
 
 var _ power.Source = (*PipeSource)(nil)
 
 // Pipe returns a source that runs program, which is "macmon" but for tests;
 // arguments are added to it.
-func Pipe(program ...string) *PipeSource { return &PipeSource{program: program} }
+func Pipe(program ...string) *PipeSource {
+	return &PipeSource{program: program, run: child.Program{Name: name}}
+}
 
 // Name is "macmon".
 func (s *PipeSource) Name() string { return name }
@@ -45,76 +43,46 @@ func (s *PipeSource) OnDemand() bool { return false }
 // Probe starts macmon unless it runs, and tells from its first object what the
 // machine says.
 func (s *PipeSource) Probe(ctx context.Context) []power.Channel {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.stream != nil && !s.stream.Ended() {
-		return s.channels
-	}
-	s.stream = nil
+	return s.run.Probe(func() (*child.Stream, []power.Channel) { return s.begin(ctx) })
+}
+
+// begin starts macmon and waits for its first object, and where the counter of
+// the CPU stands still, for the next time that it moves.
+func (s *PipeSource) begin(ctx context.Context) (*child.Stream, []power.Channel) {
 	if len(s.program) == 0 {
-		return none("", power.ReasonNoChannel, "no program is named")
+		return nil, none("", power.ReasonNoChannel, "no program is named")
 	}
 	if _, err := exec.LookPath(s.program[0]); err != nil {
-		return none("", power.ReasonNoChannel, "macmon is not installed: brew install macmon")
+		return nil, none("", power.ReasonNoChannel, "macmon is not installed: brew install macmon")
 	}
 	args := append(slices.Clone(s.program), "pipe", "--interval", strconv.FormatInt(interval.Milliseconds(), 10))
 	stream, err := child.Start(args, bufio.ScanLines, new(clock).parse)
 	if err != nil {
-		return none("", power.ReasonNoChannel, err.Error())
+		return nil, none("", power.ReasonNoChannel, err.Error())
 	}
-	s.stream = stream
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	samples, err := first(ctx, stream)
+	samples, err := stream.Await(ctx, interval/4, hasCPU)
 	if err != nil {
-		_ = s.end()
-		return none("", power.ReasonNoReading, err.Error()+": macmon before 0.8 fails on macOS 27 and on M5; brew upgrade macmon")
+		_ = s.run.End(stream)
+		return nil, none("", power.ReasonNoReading, err.Error()+": macmon before 0.8 fails on macOS 27 and on M5; brew upgrade macmon")
 	}
-	s.channels = channelsOf("", samples)
-	for i := range s.channels {
-		s.channels[i].Refresh = interval
+	channels := channelsOf("", samples)
+	for i := range channels {
+		channels[i].Refresh = interval
 	}
-	return s.channels
+	return stream, channels
 }
 
-// first waits for the first object, and where the counter of the CPU stands
-// still, for the next time that it moves.
-func first(ctx context.Context, stream *child.Stream) ([]power.Sample, error) {
-	samples, err := stream.Peek(ctx)
-	for err == nil && !slices.ContainsFunc(samples, ofCPU) && ctx.Err() == nil && !stream.Ended() {
-		select {
-		case <-time.After(interval / 4):
-		case <-ctx.Done():
-		}
-		samples, err = stream.Peek(ctx)
-	}
-	return samples, err
+// hasCPU reports whether samples tell the power of the CPU.
+func hasCPU(samples []power.Sample) bool {
+	return slices.ContainsFunc(samples, func(x power.Sample) bool {
+		return x.Scope == power.ScopeCPU && x.Metric == power.MetricPower
+	})
 }
-
-func ofCPU(x power.Sample) bool { return x.Scope == power.ScopeCPU && x.Metric == power.MetricPower }
 
 // Read returns what macmon has printed since it was last called.
-func (s *PipeSource) Read(context.Context) ([]power.Sample, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.stream == nil {
-		return nil, errors.New("macmon does not run: the probe says why")
-	}
-	return s.stream.Take()
-}
+func (s *PipeSource) Read(context.Context) ([]power.Sample, error) { return s.run.Read() }
 
 // Close ends macmon.
-func (s *PipeSource) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.end()
-}
-
-func (s *PipeSource) end() error {
-	if s.stream == nil {
-		return nil
-	}
-	err := s.stream.Close()
-	s.stream = nil
-	return err
-}
+func (s *PipeSource) Close() error { return s.run.Close() }

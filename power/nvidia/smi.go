@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"tokwatt/power"
@@ -27,17 +26,17 @@ const (
 
 // SMI reads through a running nvidia-smi.
 type SMI struct {
-	mu       sync.Mutex // a probe may still run when it is closed
-	program  []string
-	stream   *child.Stream
-	channels []power.Channel // while it runs
+	program []string
+	run     child.Program
 }
 
 var _ power.Source = (*SMI)(nil)
 
 // NewSMI returns a source that runs program, which is "nvidia-smi" but for
 // tests; arguments are added to it.
-func NewSMI(program ...string) *SMI { return &SMI{program: program} }
+func NewSMI(program ...string) *SMI {
+	return &SMI{program: program, run: child.Program{Name: "nvidia-smi"}}
+}
 
 // Name is "nvidia"; samples and channels carry the GPU's index besides.
 func (s *SMI) Name() string { return name }
@@ -48,54 +47,44 @@ func (s *SMI) OnDemand() bool { return false }
 // Probe starts nvidia-smi unless it runs, and tells from its first lines what
 // each GPU says.
 func (s *SMI) Probe(ctx context.Context) []power.Channel {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	return s.run.Probe(func() (*child.Stream, []power.Channel) { return s.begin(ctx) })
+}
+
+// begin starts nvidia-smi, with the older names of fields where it does not
+// know the newer.
+func (s *SMI) begin(ctx context.Context) (*child.Stream, []power.Channel) {
 	if len(s.program) == 0 {
-		return none(power.ReasonNoChannel, "no program is named")
+		return nil, none(power.ReasonNoChannel, "no program is named")
 	}
 	if _, err := exec.LookPath(s.program[0]); err != nil {
-		return none(power.ReasonNoChannel, "nvidia-smi is not on the path: it comes with NVIDIA's driver")
+		return nil, none(power.ReasonNoChannel, "nvidia-smi is not on the path: it comes with NVIDIA's driver")
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if s.stream != nil && !s.stream.Ended() {
-		return s.channels
-	}
-	s.stream = nil
-	samples, err := s.begin(ctx, newPower)
+	stream, samples, err := s.query(ctx, newPower)
 	if refused(err) {
-		_ = s.end()
-		samples, err = s.begin(ctx, oldPower)
+		stream, samples, err = s.query(ctx, oldPower)
 	}
 	if err != nil {
-		_ = s.end()
-		return none(whyNot(err), err.Error())
+		return nil, none(whyNot(err), err.Error())
 	}
-	s.channels = channelsOf(samples)
-	return s.channels
+	return stream, channelsOf(samples)
 }
 
-// begin starts nvidia-smi and waits until every GPU has printed a line: they
+// query starts nvidia-smi and waits until every GPU has printed a line: they
 // print one after the other, so all have when one prints again.
-func (s *SMI) begin(ctx context.Context, kinds string) ([]power.Sample, error) {
+func (s *SMI) query(ctx context.Context, kinds string) (*child.Stream, []power.Sample, error) {
 	ms := strconv.FormatInt(every.Milliseconds(), 10)
 	args := append(slices.Clone(s.program), "--query-gpu="+queryOf(kinds), "--format=csv,noheader,nounits", "-lms", ms)
 	stream, err := child.Start(args, bufio.ScanLines, newParser(kinds).line)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	s.stream = stream
-	for {
-		samples, err := stream.Peek(ctx)
-		if err != nil || again(samples) || stream.Ended() {
-			return samples, err
-		}
-		select {
-		case <-time.After(every / 4):
-		case <-ctx.Done():
-			return samples, nil
-		}
+	samples, err := stream.Await(ctx, every/4, again)
+	if err != nil {
+		_ = s.run.End(stream)
 	}
+	return stream, samples, err
 }
 
 // again reports whether any GPU has said anything twice.
@@ -180,27 +169,7 @@ func powerChannel(source string, there, average bool) power.Channel {
 }
 
 // Read returns what nvidia-smi has printed since it was last called.
-func (s *SMI) Read(context.Context) ([]power.Sample, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.stream == nil {
-		return nil, errors.New("nvidia-smi does not run: the probe says why")
-	}
-	return s.stream.Take()
-}
+func (s *SMI) Read(context.Context) ([]power.Sample, error) { return s.run.Read() }
 
 // Close ends nvidia-smi.
-func (s *SMI) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.end()
-}
-
-func (s *SMI) end() error {
-	if s.stream == nil {
-		return nil
-	}
-	err := s.stream.Close()
-	s.stream = nil
-	return err
-}
+func (s *SMI) Close() error { return s.run.Close() }

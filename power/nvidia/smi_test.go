@@ -137,7 +137,7 @@ func TestStream(t *testing.T) {
 	if asked, _ := os.ReadFile(filepath.Join(filepath.Dir(s.program[1]), "asked")); !strings.Contains(string(asked), "-lms 80") {
 		t.Errorf("asked %s", asked)
 	}
-	pid := s.stream.Pid()
+	pid := s.run.Pid()
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}

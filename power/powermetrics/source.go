@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"tokwatt/power"
@@ -30,21 +29,25 @@ var wanted = []string{"cpu_power", "gpu_power", "thermal"}
 
 // Source runs powermetrics.
 type Source struct {
-	mu       sync.Mutex // a probe may still run when it is closed
-	program  []string
-	sudo     []string // before program; empty where this process is root's
-	stream   *child.Stream
-	channels []power.Channel // while it runs
+	program []string
+	sudo    []string // before program; empty where this process is root's
+	run     child.Program
 }
 
 var _ power.Source = (*Source)(nil)
 
 // New returns the source of this machine.
 func New() *Source {
-	s := &Source{program: []string{"/usr/bin/powermetrics"}}
+	var sudo []string
 	if os.Geteuid() != 0 {
-		s.sudo = []string{"sudo", "-n"}
+		sudo = []string{"sudo", "-n"}
 	}
+	return newSource([]string{"/usr/bin/powermetrics"}, sudo)
+}
+
+func newSource(program, sudo []string) *Source {
+	s := &Source{program: program, sudo: sudo}
+	s.run = child.Program{Name: name, Stop: s.stop}
 	return s
 }
 
@@ -57,30 +60,28 @@ func (s *Source) OnDemand() bool { return false }
 // Probe starts powermetrics unless it runs, and tells from its first document
 // what the machine says.
 func (s *Source) Probe(ctx context.Context) []power.Channel {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.stream != nil && !s.stream.Ended() {
-		return s.channels
-	}
-	s.stream = nil
+	return s.run.Probe(func() (*child.Stream, []power.Channel) { return s.begin(ctx) })
+}
+
+// begin starts powermetrics and waits for its first document, and where the
+// counter of the CPU stands still, for the next time that it moves.
+func (s *Source) begin(ctx context.Context) (*child.Stream, []power.Channel) {
 	if _, err := exec.LookPath(s.program[0]); err != nil {
-		return none(power.ReasonNoChannel, "there is no powermetrics: it comes with macOS")
+		return nil, none(power.ReasonNoChannel, "there is no powermetrics: it comes with macOS")
 	}
 	stream, err := child.Start(s.command(ctx), split, new(clock).parse)
 	if err != nil {
-		return none(power.ReasonSudoNeeded, fmt.Sprintf("%v: run as root", err)) // there is no sudo
+		return nil, none(power.ReasonSudoNeeded, fmt.Sprintf("%v: run as root", err)) // there is no sudo
 	}
-	s.stream = stream
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	samples, err := s.first(ctx)
+	samples, err := stream.Await(ctx, interval/4, hasCPU)
 	if err != nil {
-		_ = s.end()
+		_ = s.run.End(stream)
 		why, note := whyNot(err)
-		return none(why, note)
+		return nil, none(why, note)
 	}
-	s.channels = channelsOf(samples)
-	return s.channels
+	return stream, channelsOf(samples)
 }
 
 // command is what is run: documents for ever, each written when it is made.
@@ -110,21 +111,12 @@ func (s *Source) samplers(ctx context.Context) []string {
 	return listed
 }
 
-// first waits for the first document, and where the counter of the CPU stands
-// still, for the next time that it moves.
-func (s *Source) first(ctx context.Context) ([]power.Sample, error) {
-	samples, err := s.stream.Peek(ctx)
-	for err == nil && !slices.ContainsFunc(samples, ofCPU) && ctx.Err() == nil && !s.stream.Ended() {
-		select {
-		case <-time.After(interval / 4):
-		case <-ctx.Done():
-		}
-		samples, err = s.stream.Peek(ctx)
-	}
-	return samples, err
+// hasCPU reports whether samples tell the power of the CPU.
+func hasCPU(samples []power.Sample) bool {
+	return slices.ContainsFunc(samples, func(x power.Sample) bool {
+		return x.Scope == power.ScopeCPU && x.Metric == power.MetricPower
+	})
 }
-
-func ofCPU(x power.Sample) bool { return x.Scope == power.ScopeCPU && x.Metric == power.MetricPower }
 
 // whyNot reads from what sudo and powermetrics say why there is nothing.
 func whyNot(err error) (power.Reason, string) {
@@ -146,37 +138,24 @@ func whyNot(err error) (power.Reason, string) {
 }
 
 // Read returns what powermetrics has printed since it was last called.
-func (s *Source) Read(context.Context) ([]power.Sample, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.stream == nil {
-		return nil, errors.New("powermetrics does not run: the probe says why")
-	}
-	return s.stream.Take()
-}
+func (s *Source) Read(context.Context) ([]power.Sample, error) { return s.run.Read() }
 
-// Close ends powermetrics. Where it is root's and this process is not, signals
-// are refused: then the broken pipe ends it at its next document, and where
-// that does not, sudo is asked to.
-func (s *Source) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.end()
-}
+// Close ends powermetrics.
+func (s *Source) Close() error { return s.run.Close() }
 
-func (s *Source) end() error {
-	if s.stream == nil {
-		return nil
+// stop ends a stream. Where powermetrics is root's and this process is not,
+// signals are refused: then the broken pipe ends it at its next document, and
+// where that does not, sudo is asked to.
+func (s *Source) stop(stream *child.Stream) error {
+	err := stream.Close()
+	if err == nil || len(s.sudo) == 0 {
+		return err
 	}
-	err := s.stream.Close()
-	if err != nil && len(s.sudo) > 0 {
-		ctx, cancel := context.WithTimeout(context.Background(), asking)
-		defer cancel()
-		pid := strconv.Itoa(s.stream.Pid())
-		if _, kill := child.Run(ctx, append(slices.Clone(s.sudo), "pkill", "-KILL", "-P", pid, "-x", name)...); kill == nil {
-			err = s.stream.Close()
-		}
+	ctx, cancel := context.WithTimeout(context.Background(), asking)
+	defer cancel()
+	pid := strconv.Itoa(stream.Pid())
+	if _, kill := child.Run(ctx, append(slices.Clone(s.sudo), "pkill", "-KILL", "-P", pid, "-x", name)...); kill == nil {
+		err = stream.Close()
 	}
-	s.stream = nil
 	return err
 }

@@ -70,7 +70,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 }
 
 func TestStream(t *testing.T) {
-	s := &Source{program: printer(t, helpText)}
+	s := newSource(printer(t, helpText), nil)
 	defer s.Close()
 	if _, err := s.Read(t.Context()); err == nil {
 		t.Error("read before it was probed")
@@ -105,7 +105,7 @@ func TestSamplers(t *testing.T) {
 		"":                   "cpu_power,gpu_power,thermal",
 		"no list":            "cpu_power,gpu_power,thermal",
 	} {
-		s := &Source{program: script(t, "printf '"+help+"' >&2; exit 1")}
+		s := newSource(script(t, "printf '"+help+"' >&2; exit 1"), nil)
 		if got := strings.Join(s.samplers(t.Context()), ","); got != want {
 			t.Errorf("%q: %s", help, got)
 		}
@@ -120,13 +120,13 @@ func TestWhyNot(t *testing.T) {
 		want power.Reason
 		note string
 	}{
-		"not macOS":     {&Source{program: []string{"/there/is/no/powermetrics"}}, power.ReasonNoChannel, "macOS"},
-		"password":      {&Source{program: run, sudo: sudo("sudo: a password is required")}, power.ReasonSudoNeeded, "sudo -v"},
-		"no rule":       {&Source{program: run, sudo: sudo("Sorry, user x is not allowed to execute powermetrics as root")}, power.ReasonDenied, "not allowed"},
-		"no sudo":       {&Source{program: run, sudo: []string{"/there/is/no/sudo"}}, power.ReasonSudoNeeded, "root"},
-		"not root":      {&Source{program: script(t, "echo 'powermetrics must be invoked as the superuser' >&2; exit 1")}, power.ReasonSudoNeeded, "NOPASSWD"},
-		"other trouble": {&Source{program: script(t, "echo 'unrecognized sampler: x' >&2; exit 64")}, power.ReasonNoReading, "unrecognized"},
-		"virtual":       {&Source{program: script(t, "cat <<E\n"+strings.Replace(doc(1e8, nominal, "", ""), "Mac14,14", "VirtualMac2,1", 1)+"E\n")}, power.ReasonVM, "host"},
+		"not macOS":     {newSource([]string{"/there/is/no/powermetrics"}, nil), power.ReasonNoChannel, "macOS"},
+		"password":      {newSource(run, sudo("sudo: a password is required")), power.ReasonSudoNeeded, "sudo -v"},
+		"no rule":       {newSource(run, sudo("Sorry, user x is not allowed to execute powermetrics as root")), power.ReasonDenied, "not allowed"},
+		"no sudo":       {newSource(run, []string{"/there/is/no/sudo"}), power.ReasonSudoNeeded, "root"},
+		"not root":      {newSource(script(t, "echo 'powermetrics must be invoked as the superuser' >&2; exit 1"), nil), power.ReasonSudoNeeded, "NOPASSWD"},
+		"other trouble": {newSource(script(t, "echo 'unrecognized sampler: x' >&2; exit 64"), nil), power.ReasonNoReading, "unrecognized"},
+		"virtual":       {newSource(script(t, "cat <<E\n"+strings.Replace(doc(1e8, nominal, "", ""), "Mac14,14", "VirtualMac2,1", 1)+"E\n"), nil), power.ReasonVM, "host"},
 	} {
 		got := c.s.Probe(patient(t))
 		if len(got) == 0 || got[0].Missing != c.want || !strings.Contains(got[0].Note, c.note) {
@@ -147,7 +147,7 @@ func TestNeverAPrompt(t *testing.T) {
 	if os.Geteuid() != 0 && strings.Join(s.sudo, " ") != "sudo -n" || os.Geteuid() == 0 && s.sudo != nil {
 		t.Errorf("sudo %v", s.sudo)
 	}
-	s = &Source{program: printer(t, helpText), sudo: script(t, `read x && echo "read $x"; echo "sudo: a password is required" >&2; exit 1`)}
+	s = newSource(printer(t, helpText), script(t, `read x && echo "read $x"; echo "sudo: a password is required" >&2; exit 1`))
 	if got := s.Probe(patient(t)); got[0].Missing != power.ReasonSudoNeeded {
 		t.Errorf("%+v", got[0])
 	}
@@ -163,7 +163,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	program, sudo, _ := strings.Cut(programs, ":")
-	s := &Source{program: []string{"sh", program}}
+	s := newSource([]string{"sh", program}, nil)
 	if sudo != "" {
 		s.sudo = []string{"sh", sudo}
 	}
@@ -180,7 +180,7 @@ func TestKilled(t *testing.T) {
 	}
 	for name, sudo := range map[string][]string{"root": nil, "sudo": script(t, "trap '' TERM\n\"$@\"")} {
 		t.Run(name, func(t *testing.T) {
-			s := &Source{program: printer(t, helpText)}
+			s := newSource(printer(t, helpText), nil)
 			owner := exec.Command(self)
 			owner.Env = append(os.Environ(), ownerEnv+"="+s.program[1])
 			if sudo != nil {
