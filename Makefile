@@ -11,7 +11,7 @@ SIZE ?= full
 # FAMILY of models for oracle: one of them, today's, or all where it is empty.
 FAMILY ?= $(if $(filter ci,$(SIZE)),today)
 
-.PHONY: help build tidy lint cross test nocgo ioreport-fake race python mlx-lib models kill stats parity mlx-speed oracle exo-parity serve-parity demo e2e bench clean
+.PHONY: help build tidy lint cross test nocgo sensors-fake race python mlx-lib models kill stats parity mlx-speed oracle exo-parity serve-parity demo e2e bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,10 +39,11 @@ nocgo: ## the build without DuckDB: tests of the packages that it changes
 	CGO_ENABLED=0 $(GO) test -count=1 ./cmd/... ./analyze/... ./collect/inproc ./mlx/... ./power/...
 	CGO_ENABLED=0 $(GO) test -count=1 -tags mlx ./mlx ./mlx/internal/... ./mlx/model ./mlx/engine
 
-ioreport-fake: ## the binding to a Mac's sensors against a fake of its libraries in C
+sensors-fake: ## the bindings to sensors' libraries, a Mac's and NVIDIA's, against fakes of them in C
 	CGO_ENABLED=0 $(GO) test -count=1 -tags iokitfake ./power/ioreport
-	$(GO) vet -tags iokitfake ./power/ioreport
-	$(GO) tool staticcheck -tags iokitfake ./power/ioreport
+	$(GO) test -count=1 -tags nvml ./power/nvidia
+	$(GO) vet -tags iokitfake,nvml ./power/ioreport ./power/nvidia
+	$(GO) tool staticcheck -tags iokitfake,nvml ./power/ioreport ./power/nvidia
 
 # DuckDB is one library of C++, which the race detector does not look into. Of
 # the program those tests run under it in which things happen at once; the

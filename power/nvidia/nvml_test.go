@@ -20,7 +20,10 @@ import (
 func build(t *testing.T, flags ...string) string {
 	t.Helper()
 	cc, err := exec.LookPath("cc")
-	if err != nil {
+	switch {
+	case err != nil && os.Getenv("CI") != "":
+		t.Fatal("no C compiler to build the stand-in for the library: install gcc")
+	case err != nil:
 		t.Skip("no C compiler to build the stand-in for the library")
 	}
 	lib := filepath.Join(t.TempDir(), "libnvidia-ml.so.1")
