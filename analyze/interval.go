@@ -2,8 +2,9 @@ package analyze
 
 // Interval is a confidence interval with the confidence that it really has.
 type Interval struct {
-	Lo, Hi   float64
-	Coverage float64 // 0–1, at least 0.95
+	Lo       float64 `json:"lo"`
+	Hi       float64 `json:"hi"`
+	Coverage float64 `json:"coverage"` // 0–1, at least 0.95
 }
 
 // minCoverage is the confidence asked of an interval.

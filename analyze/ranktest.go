@@ -10,9 +10,10 @@ const NotEnoughRuns = "not enough runs"
 
 // RankTest is the outcome of a Mann–Whitney test.
 type RankTest struct {
-	U       *float64 // pairs in which the number of a is the higher one, a tie counting half; nil without a verdict
-	P       *float64 // two-sided probability of such a U or a rarer one where both sides are alike
-	Verdict string   // NotEnoughRuns, else empty
+	U       *float64 `json:"u"` // pairs in which the number of a is the higher one, a tie counting half; nil with NotEnoughRuns
+	P       *float64 `json:"p"` // two-sided probability of such a U or a rarer one where both sides are alike
+	Exact   bool     `json:"exact"`   // P counts all orders; else it is of the normal distribution
+	Verdict string   `json:"verdict"` // NotEnoughRuns, else empty
 }
 
 // maxExactPairs bounds the exact distribution, whose cost grows with the
@@ -35,13 +36,14 @@ func MannWhitney(a, b []float64) RankTest {
 	}
 	u, tied := rankU(sa.xs, sb.xs)
 	n, m := sa.N(), sb.N()
+	exact := tied == 0 && n*m <= maxExactPairs
 	var p float64
-	if tied == 0 && n*m <= maxExactPairs {
+	if exact {
 		p = exactP(u, n, m)
 	} else {
 		p = normalP(u, n, m, tied)
 	}
-	return RankTest{U: &u, P: &p}
+	return RankTest{U: &u, P: &p, Exact: exact}
 }
 
 // rankU counts the pairs in which the number of a is higher, ties half, and
