@@ -7,6 +7,7 @@
 //     is sent before the first pull, N streams at once
 //   - ending.go: Close at any time, a consumer that stops, a cancelled
 //     context; nothing is left behind
+//   - scripted.go: a scripted HTTP server as a Server of the suite
 //   - faults.go: every way in which an answer can fail, and the error kind
 //     that it must get
 package collecttest

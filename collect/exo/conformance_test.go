@@ -13,49 +13,20 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	collecttest.Run(t, collecttest.Harness{
-		Start: start, Dead: dead, Whole: true,
-		Faults: []collecttest.Fault{
-			collecttest.FaultRefused, collecttest.FaultError, collecttest.FaultCut,
-			collecttest.FaultReset, collecttest.FaultStall, collecttest.FaultNonsense,
-		},
-	})
+	collecttest.Run(t, collecttest.Harness{Start: start, Dead: dead, Whole: true, Faults: collecttest.AllFaults()})
 }
+
+// lead is what goes out before the first token: a keep-alive and the progress.
+const lead = 2
 
 // start plays a plan in exo's dialect, on an instance that is there.
 func start(t *testing.T, p collecttest.Plan) collecttest.Server {
 	s := script.Script{Answer: func(r script.Request) script.Answer { return planned(p, r) }}
 	cluster(nil, &s)
-	srv, err := script.Listen("127.0.0.1:0", s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { srv.Close() })
-	measured := func() []script.Exchange {
-		var out []script.Exchange
-		for _, x := range srv.Log() {
-			if x.Method == "POST" && !isProbe(x.Request) {
-				out = append(out, x)
-			}
-		}
-		return out
-	}
-	return collecttest.Server{
-		Target: target(t, srv.URL()), Connections: srv.Connections,
-		Requests: func() int { return len(measured()) },
-		Sent: func() [][]time.Time {
-			var out [][]time.Time
-			for _, x := range measured() {
-				var at []time.Time
-				// The first pieces are a keep-alive and the progress.
-				for _, d := range x.Sent[min(2, len(x.Sent)):min(2+p.Tokens, len(x.Sent))] {
-					at = append(at, x.HeadAt.Add(d))
-				}
-				out = append(out, at)
-			}
-			return out
-		},
-	}
+	srv := collecttest.Listen(t, s)
+	return collecttest.Scripted(srv, target(t, srv.URL()), p, lead, func(x script.Exchange) bool {
+		return x.Method == "POST" && !isProbe(x.Request)
+	})
 }
 
 func isProbe(r script.Request) bool {

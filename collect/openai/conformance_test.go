@@ -3,8 +3,6 @@ package openai_test
 import (
 	"io"
 	"log"
-	"net"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,45 +13,15 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	collecttest.Run(t, collecttest.Harness{
-		Start: start, Dead: dead, Whole: true,
-		Faults: []collecttest.Fault{
-			collecttest.FaultRefused, collecttest.FaultError, collecttest.FaultCut,
-			collecttest.FaultReset, collecttest.FaultStall, collecttest.FaultNonsense,
-		},
-	})
+	collecttest.Run(t, collecttest.Harness{Start: start, Dead: dead, Whole: true, Faults: collecttest.AllFaults()})
 }
 
 // start plays a plan in the dialect of this driver.
 func start(t *testing.T, p collecttest.Plan) collecttest.Server {
-	srv := listen(t, script.Script{Answer: func(r script.Request) script.Answer {
-		return planned(p, r)
-	}})
-	measured := func() []script.Exchange {
-		var out []script.Exchange
-		for _, x := range srv.Log() {
-			if x.Method == "POST" && x.MaxTokens() > 1 {
-				out = append(out, x)
-			}
-		}
-		return out
-	}
-	return collecttest.Server{
-		Target:      target(t, openai.Options{URL: srv.URL()}, "demo-model"),
-		Requests:    func() int { return len(measured()) },
-		Connections: srv.Connections,
-		Sent: func() [][]time.Time {
-			var out [][]time.Time
-			for _, x := range measured() {
-				var at []time.Time
-				for _, d := range x.Sent[:min(p.Tokens, len(x.Sent))] {
-					at = append(at, x.HeadAt.Add(d))
-				}
-				out = append(out, at)
-			}
-			return out
-		},
-	}
+	srv := listen(t, script.Script{Answer: func(r script.Request) script.Answer { return planned(p, r) }})
+	return collecttest.Scripted(srv, target(t, openai.Options{URL: srv.URL()}, "demo-model"), p, 0, func(x script.Exchange) bool {
+		return x.Method == "POST" && x.MaxTokens() > 1
+	})
 }
 
 func planned(p collecttest.Plan, r script.Request) script.Answer {
@@ -82,15 +50,7 @@ func planned(p collecttest.Plan, r script.Request) script.Answer {
 	return a
 }
 
-func listen(t *testing.T, s script.Script) *script.Server {
-	t.Helper()
-	srv, err := script.Listen("127.0.0.1:0", s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { srv.Close() })
-	return srv
-}
+func listen(t *testing.T, s script.Script) *script.Server { return collecttest.Listen(t, s) }
 
 // target is the only target of a driver.
 func target(t *testing.T, o openai.Options, models ...string) *openai.Target {
@@ -107,13 +67,7 @@ func target(t *testing.T, o openai.Options, models ...string) *openai.Target {
 }
 
 func dead(t *testing.T) collect.Target {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := ln.Addr().String()
-	ln.Close() // now nothing listens there
-	return target(t, openai.Options{URL: strings.TrimPrefix(addr, "http://")}, "demo-model")
+	return target(t, openai.Options{URL: collecttest.Deserted(t)}, "demo-model")
 }
 
 // quiet takes what a test server would log of a handshake that is meant to fail.

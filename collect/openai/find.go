@@ -3,15 +3,10 @@ package openai
 import (
 	"context"
 	"net/http"
-	"sync"
-	"time"
 
 	"tokwatt/collect"
+	"tokwatt/collect/wire"
 )
-
-// findTimeout bounds the look at one address: what runs on this host answers
-// in milliseconds.
-const findTimeout = 800 * time.Millisecond
 
 // Found is what answers at a URL, and what is known of such an engine. The
 // pointers are nil where nothing is known without asking for tokens.
@@ -36,19 +31,11 @@ type Found struct {
 // Find looks at all URLs at once, with GET requests only, and answers in
 // under a second, in the order of the URLs. The options' own URL is not used.
 func Find(ctx context.Context, o Options, urls ...string) []Found {
-	ctx, cancel := context.WithTimeout(ctx, findTimeout)
-	defer cancel()
-	out := make([]Found, len(urls))
-	var wg sync.WaitGroup
-	for i, u := range urls {
-		wg.Go(func() {
-			o := o
-			o.URL = u
-			out[i] = look(ctx, o)
-		})
-	}
-	wg.Wait()
-	return out
+	return wire.FindAll(ctx, urls, func(ctx context.Context, url string) Found {
+		o := o
+		o.URL = url
+		return look(ctx, o)
+	})
 }
 
 func look(ctx context.Context, o Options) Found {

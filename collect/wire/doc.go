@@ -13,5 +13,5 @@
 //   - What goes wrong becomes a *collect.Failure in one sentence, without the
 //     paths of the server's machine (fault.go, words.go).
 //   - Texts may be cut inside a character (text.go), and figures may be words
-//     (number.go).
+//     (number.go). [FindAll] looks at several addresses at once (find.go).
 package wire
