@@ -16,6 +16,7 @@ type Figure struct {
 	Legend   []string   // names of the series by Series.Style; empty where there is only one
 	Bands    []BandKind // those that the legend tells
 	Notes    []string   // footnotes, a sentence each
+	Theme    Theme      // the colours; empty: Light
 }
 
 // Panel is one pair of axes with its series.

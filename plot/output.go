@@ -43,7 +43,7 @@ func (f *Figure) Write(w io.Writer, format Format) error {
 	if format == PDF {
 		f = f.spelled(inPDF)
 	}
-	th := light()
+	th := f.Theme.colors()
 	p := f.layout(th)
 	var err error
 	switch format {
