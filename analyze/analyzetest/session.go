@@ -27,6 +27,7 @@ type Options struct {
 	Host        string    // default "mac-0"
 	Start       time.Time // default 2026-01-15 10:00 UTC
 	Targets     int       // default 3, of the engines in turn
+	First       int       // which engine and model are the first target's
 	PP          []int64   // default 128, 512, 4096
 	Concurrency []int64   // default 1, 4
 	Repeats     int       // default 6
@@ -89,7 +90,7 @@ func Fleet(hosts, days int, o Options) iter.Seq[Options] {
 		for h := range hosts {
 			for d := range days {
 				s := o
-				s.Host = hostName(h)
+				s.Host = HostName(h)
 				s.Start = o.Start.AddDate(0, 0, d).Add(time.Duration(h) * time.Minute)
 				s.Seed = o.Seed + uint64(h*days+d)
 				if !yield(s) {
@@ -100,7 +101,8 @@ func Fleet(hosts, days int, o Options) iter.Seq[Options] {
 	}
 }
 
-func hostName(i int) string {
+// HostName is the name of the i-th host of a fleet.
+func HostName(i int) string {
 	names := []string{"mac-0", "007", "1e3", "Mac Mini", "kitchen=50%/é"}
 	if i < len(names) {
 		return names[i]
@@ -141,7 +143,7 @@ func (g *generator) run() {
 	}
 	caseID := int64(0)
 	for t := range o.Targets {
-		target := targetInfo(t)
+		target := targetInfo(t, o.First+t)
 		g.put(target)
 		g.idle(target.TargetID)
 		caseID = g.target(t, target, caseID)
@@ -194,16 +196,17 @@ func (g *generator) readings() *collect.Samples {
 	return s
 }
 
-func targetInfo(t int) *collect.TargetInfo {
+// targetInfo is the t-th target of a session, with the i-th engine and model.
+func targetInfo(t, i int) *collect.TargetInfo {
 	engines := []struct{ engine, driver, version string }{
 		{"llama.cpp", "openai", "b7000"}, {"mlx_lm", "openai", "0.30.0"}, {"reference", "inproc", ""},
 		{"openai", "openai", ""},
 	}
 	models := []string{"demo-1b", "demo-8b", "demo-70b"}
-	e := engines[t%len(engines)]
+	e := engines[i%len(engines)]
 	info := &collect.TargetInfo{
 		TargetID: int64(t + 1), Engine: e.engine, Driver: e.driver, EngineVersion: e.version,
-		ModelID: models[t%len(models)], ServedModel: "org/" + models[t%len(models)], Quantization: "4bit", ModelFormat: "mlx",
+		ModelID: models[i%len(models)], ServedModel: "org/" + models[i%len(models)], Quantization: "4bit", ModelFormat: "mlx",
 	}
 	if e.driver == "openai" {
 		info.Endpoint = "http://127.0.0.1:8080/v1"

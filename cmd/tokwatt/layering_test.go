@@ -56,6 +56,7 @@ var layers = map[string]string{
 	"analyze/meter":                "collect power",
 	"analyze/analyzetest":          "collect",
 	"analyze/analyzetest/casetest": "analyze collect collect/script",
+	"analyze/analyzetest/fleet":    "analyze analyze/analyzetest",
 	"analyze/duck":                 "analyze",
 	"analyze/duck/rowio":           "analyze/duck",
 	"plot":                         "analyze",
