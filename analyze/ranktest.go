@@ -80,11 +80,22 @@ func run(xs []float64, x float64) int {
 
 // exactP is the two-sided probability of a U as far from its mean as u, or
 // farther, over all orders of n and m numbers.
-//
-// The probability of each U is built up by the last number of the order: it is
-// one of a with probability n / (n + m), and then beats all m, or one of b.
-// All terms are positive, so that nothing cancels.
 func exactP(u float64, n, m int) float64 {
+	distribution := uDistribution(n, m)
+	tail := 0.0
+	for k := int(min(u, float64(n*m)-u)); k >= 0; k-- {
+		tail += distribution[k]
+	}
+	return min(1, 2*tail)
+}
+
+// uDistribution is the probability of each U, 0 to n·m, where all orders of n
+// and m numbers are as likely.
+//
+// It is built up by the last number of the order: that is one of a with
+// probability n / (n + m), and then beats all m, or one of b. All terms are
+// positive, so that nothing cancels.
+func uDistribution(n, m int) []float64 {
 	rows := make([][]float64, m+1) // rows[j] is the distribution for i and j numbers
 	for j := range rows {
 		rows[j] = []float64{1} // i = 0: no pairs
@@ -101,14 +112,10 @@ func exactP(u float64, n, m int) float64 {
 			rows[j] = next
 		}
 	}
-	tail := 0.0
-	for k := int(min(u, float64(n*m)-u)); k >= 0; k-- {
-		tail += rows[m][k]
-	}
-	return min(1, 2*tail)
+	return rows[m]
 }
 
-// normalP is the same by the normal approximation.
+// normalP is exactP by the normal approximation.
 func normalP(u float64, n, m int, tied float64) float64 {
 	nm, all := float64(n*m), float64(n+m)
 	variance := nm / 12 * (all + 1 - tied/(all*(all-1)))

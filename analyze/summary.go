@@ -35,6 +35,11 @@ type Summary struct {
 	Stability string   // "stable", "variable", "unstable"; empty where CV is nil
 
 	Stats map[string]Stat // by metric name, see Metrics
+
+	// Keys are all that the row is of, as text and by column: the GroupKeys, and
+	// whose word its figures are. What is NULL is empty; placement_nodes is how
+	// many there are, and tags have commas between.
+	Keys map[string]string
 }
 
 // Stat is the distribution of one metric over the rows of a Summary. Every

@@ -45,6 +45,9 @@ func (db *DB) Summaries(ctx context.Context, f SummaryFilter) ([]analyze.Summary
 		}
 		out = append(out, newSummary(names, row))
 	}
+	if err := db.addVersions(ctx, out, where, args); err != nil {
+		return nil, err
+	}
 	if f.Points {
 		err = db.addPoints(ctx, out, where, args)
 	}
@@ -134,7 +137,7 @@ func newSummary(names map[string]int, row []any) analyze.Summary {
 		NInvalid: r.at("n_invalid").integer(), NCacheHit: r.at("n_cache_hit").integer(),
 		NEstimated: r.at("n_estimated").integer(), NImplausible: r.at("n_implausible").integer(),
 		CV: r.at("cv").double(), Stability: r.at("stability").text(),
-		Stats: make(map[string]analyze.Stat),
+		Stats: make(map[string]analyze.Stat), Keys: summaryKeys(names, row),
 	}
 	for _, m := range analyze.Metrics() {
 		figure := func(name string) *float64 { return r.at(m.Name + "_" + name).double() }

@@ -1,0 +1,264 @@
+package analyze
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Selected is one side of a comparison as it was asked for.
+type Selected struct {
+	By   Conditions // that it was chosen by; none where sessions were named
+	Rows []Summary  // with their Points and Keys
+}
+
+// caseKeys make the point of the matrix: two rows are of one case where they
+// agree in all of them, unless the selections are chosen by one.
+var caseKeys = []string{"pp", "tg", "concurrency", "cache_mode", "prefix_cache_hit", "prompt_kind", "prompt_hash"}
+
+// identityKeys are what a target is. The sides of a case are of one each.
+var identityKeys = []string{"engine", modelKey, "model_quantization", "placement_sharding", "placement_instance_meta", "placement_nodes"}
+
+// settingKeys are what may vary in a side, and then parts its rows if the other
+// side has the same values.
+var settingKeys = []string{"host", "endpoint", "streaming"}
+
+// modelKey is the model's id, or the name that a session's label gives it.
+const modelKey = "model"
+
+// Compare holds B against A, case by case and metric by metric. What the two
+// have in common decides which rows belong together: the point of the matrix
+// always, and of target, host and the like what varies in a side and is there in
+// the other. Rows of several sessions in one case are taken together.
+//
+// An error says that the selections can't be compared, and which conditions
+// would help.
+func Compare(a, b Selected, metrics []Metric) (*CompareSet, error) {
+	if err := disjoint(a.Rows, b.Rows); err != nil {
+		return nil, err
+	}
+	m := &matching{a: a, b: b, metrics: metrics}
+	m.nameModels()
+	m.chooseKeys()
+	if err := m.match(); err != nil {
+		return nil, err
+	}
+	m.set.finish(metrics)
+	return &m.set, nil
+}
+
+// disjoint refuses rows that are on both sides: they would be compared with
+// themselves.
+func disjoint(a, b []Summary) error {
+	for _, x := range a {
+		for _, y := range b {
+			if x.SessionID == y.SessionID && x.CaseID == y.CaseID && x.PrefixCacheHit == y.PrefixCacheHit {
+				return fmt.Errorf("session %s is on both sides: a run can't be compared with itself; narrow one of the two", x.SessionID)
+			}
+		}
+	}
+	return nil
+}
+
+// matching is a comparison on its way.
+type matching struct {
+	a, b    Selected
+	metrics []Metric
+	keys    []string // that rows of one case agree in
+	set     CompareSet
+	groups  []matched
+}
+
+// matched are the rows of a case that both sides have.
+type matched struct{ a, b []Summary }
+
+// nameModels puts the model's name into the keys: its id where the sides have
+// one in common, else the label where a session has given one to its only model.
+func (m *matching) nameModels() {
+	byLabel := !share(valuesOf(m.a.Rows, "model_id"), valuesOf(m.b.Rows, "model_id"))
+	for _, rows := range [][]Summary{m.a.Rows, m.b.Rows} {
+		models := map[string][]string{}
+		for _, s := range rows {
+			if id := s.Keys["model_id"]; !slices.Contains(models[s.SessionID], id) {
+				models[s.SessionID] = append(models[s.SessionID], id)
+			}
+		}
+		for _, s := range rows {
+			s.Keys[modelKey] = s.Keys["model_id"]
+			if label := s.Keys["label"]; byLabel && label != "" && len(models[s.SessionID]) == 1 {
+				s.Keys[modelKey] = label
+			}
+		}
+	}
+}
+
+// chooseKeys decides which keys tell cases apart, and notes in which the sides
+// differ because they were asked for so, or as a whole.
+func (m *matching) chooseKeys() {
+	for _, key := range slices.Concat(identityKeys, settingKeys, caseKeys) {
+		va, vb := valuesOf(m.a.Rows, key), valuesOf(m.b.Rows, key)
+		switch {
+		case m.selectedBy(key) && !share(va, vb):
+		case slices.Contains(caseKeys, key):
+			m.keys = append(m.keys, key)
+		case (len(va) > 1 || len(vb) > 1) && share(va, vb):
+			m.keys = append(m.keys, key)
+		}
+		if !share(va, vb) && (m.selectedBy(key) || slices.Contains(identityKeys, key)) {
+			m.set.Compared = append(m.set.Compared, CaseKey{key, listed(va) + " against " + listed(vb)})
+		}
+	}
+}
+
+// selectedBy reports whether a side was chosen by the key, or by what it stands
+// for.
+func (m *matching) selectedBy(key string) bool {
+	return slices.ContainsFunc(slices.Concat(m.a.By, m.b.By), func(c Condition) bool {
+		return c.Key == key || key == modelKey && (c.Key == "model_id" || c.Key == "label")
+	})
+}
+
+func (m *matching) match() error {
+	orderA, byA := m.group(m.a.Rows)
+	orderB, byB := m.group(m.b.Rows)
+	names := varyingIn(slices.Concat(m.a.Rows, m.b.Rows), m.keys)
+	for _, tuple := range orderA {
+		if byB[tuple] == nil {
+			m.set.OnlyA = append(m.set.OnlyA, CaseName(keysOf(byA[tuple][0], names)))
+			continue
+		}
+		m.groups = append(m.groups, matched{byA[tuple], byB[tuple]})
+	}
+	for _, tuple := range orderB {
+		if byA[tuple] == nil {
+			m.set.OnlyB = append(m.set.OnlyB, CaseName(keysOf(byB[tuple][0], names)))
+		}
+	}
+	for _, g := range m.groups {
+		if err := errors.Join(m.oneTarget("A", g.a), m.oneTarget("B", g.b)); err != nil {
+			return err
+		}
+	}
+	m.warn()
+	m.compare()
+	return nil
+}
+
+// group puts rows of one case together, in the order of their first.
+func (m *matching) group(rows []Summary) (order []string, by map[string][]Summary) {
+	by = map[string][]Summary{}
+	for _, s := range rows {
+		var b strings.Builder
+		for _, key := range m.keys {
+			fmt.Fprintf(&b, "%q,", s.Keys[key])
+		}
+		tuple := b.String()
+		if by[tuple] == nil {
+			order = append(order, tuple)
+		}
+		by[tuple] = append(by[tuple], s)
+	}
+	return order, by
+}
+
+// oneTarget refuses a side of a case that is of several targets: they are not to
+// be thrown together, and nothing says which belongs to which of the other side.
+func (m *matching) oneTarget(side string, rows []Summary) error {
+	for _, key := range identityKeys {
+		if v := valuesOf(rows, key); len(v) > 1 {
+			column := key
+			if key == modelKey {
+				column = "model_id"
+			}
+			return fmt.Errorf("%s has %d values of %s (%s), and the other side none of them: choose one with %s=%s",
+				side, len(v), column, strings.Join(v, ", "), column, rows[0].Keys[column])
+		}
+	}
+	return nil
+}
+
+func (m *matching) compare() {
+	var rows []Summary
+	for _, g := range m.groups {
+		rows = append(append(rows, g.a...), g.b...)
+	}
+	names := varyingIn(rows, m.keys)
+	for _, g := range m.groups {
+		key := keysOf(g.a[0], names)
+		for _, metric := range m.metrics {
+			if !m.bothMeasure(metric.Name) {
+				continue
+			}
+			a, b := newSide(g.a, metric.Name), newSide(g.b, metric.Name)
+			if a.N > 0 || b.N > 0 {
+				m.set.Pairs = append(m.set.Pairs, newComparison(key, metric, a, b))
+			}
+		}
+	}
+}
+
+// bothMeasure reports whether each side has the metric in some case.
+func (m *matching) bothMeasure(metric string) bool {
+	some := func(rows func(matched) []Summary) bool {
+		return slices.ContainsFunc(m.groups, func(g matched) bool { return newSide(rows(g), metric).N > 0 })
+	}
+	return some(func(g matched) []Summary { return g.a }) && some(func(g matched) []Summary { return g.b })
+}
+
+// valuesOf are the different ones of a key, in the order of the rows.
+func valuesOf(rows []Summary, key string) []string {
+	var out []string
+	for _, s := range rows {
+		if v := s.Keys[key]; !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func share(a, b []string) bool {
+	return slices.ContainsFunc(a, func(v string) bool { return slices.Contains(b, v) })
+}
+
+// varyingIn are the keys in which rows differ.
+func varyingIn(rows []Summary, keys []string) []string {
+	return slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return len(valuesOf(rows, k)) < 2 })
+}
+
+func keysOf(s Summary, keys []string) []CaseKey {
+	var out []CaseKey
+	for _, k := range keys {
+		out = append(out, CaseKey{k, s.Keys[k]})
+	}
+	return out
+}
+
+// CaseName is a case in words, such as "pp 512, tg 128"; empty keys are those of
+// the only case.
+func CaseName(keys []CaseKey) string {
+	var parts []string
+	for _, k := range keys {
+		switch {
+		case k.Value == "":
+		case slices.Contains([]string{"pp", "tg", "concurrency"}, k.Key):
+			parts = append(parts, k.Key+" "+k.Value)
+		case k.Key == "placement_nodes":
+			parts = append(parts, "nodes "+k.Value)
+		case k.Key == "prompt_hash":
+			parts = append(parts, "text "+k.Value[:min(8, len(k.Value))])
+		case k.Key == "cache_mode":
+			parts = append(parts, k.Value+" cache")
+		case k.Key == "prefix_cache_hit":
+			parts = append(parts, k.Value+" hit")
+		case k.Key == "streaming":
+			parts = append(parts, map[string]string{"true": "streamed", "false": "not streamed"}[k.Value])
+		default:
+			parts = append(parts, k.Value)
+		}
+	}
+	if len(parts) == 0 {
+		return "the only case"
+	}
+	return strings.Join(parts, ", ")
+}
