@@ -1,7 +1,9 @@
 package plot
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"strings"
 
 	gonum "gonum.org/v1/plot"
@@ -18,8 +20,8 @@ const (
 	whiskerWidth = 0.9
 	capHalf      = 2.2
 	scatter      = 2.4 // of the batches to both sides of their median
-	dodgeStep    = 2.6 // between the marks of two series at one x
-	dodgeMost    = 11  // over all series
+	dodgeStep    = 3   // between marks that would cover each other at one x
+	dodgeMost    = 13  // over all of them
 )
 
 func (t theme) line(style int) draw.LineStyle {
@@ -86,47 +88,83 @@ type curveMarks struct {
 // Plot implements gonum's Plotter: faint batches at the back, medians in front.
 func (m curveMarks) Plot(c draw.Canvas, g *gonum.Plot) {
 	x, y := g.Transforms(&c)
-	shift := dodge(m.panel, x)
+	at := places(m.panel, x, y)
 	for i, s := range m.panel.Series {
-		for _, p := range s.Points {
+		for j, p := range s.Points {
 			for k, v := range p.Raw {
-				m.th.dot(&c, s.Style, vg.Point{X: x(p.X) + shift(i) + scatter*spread(k), Y: y(v)})
+				m.th.dot(&c, s.Style, vg.Point{X: at[i][j].X + scatter*spread(k), Y: y(v)})
 			}
 		}
 	}
 	for i, s := range m.panel.Series {
-		var line []vg.Point
-		for _, p := range s.Points {
-			at := vg.Point{X: x(p.X) + shift(i), Y: y(p.Median)}
-			line = append(line, at)
+		for j, p := range s.Points {
 			if p.Lo != nil {
-				m.th.whisker(&c, s.Style, vg.Point{X: at.X, Y: y(*p.Lo)}, vg.Point{X: at.X, Y: y(*p.Hi)})
+				m.th.whisker(&c, s.Style, vg.Point{X: at[i][j].X, Y: y(*p.Lo)}, vg.Point{X: at[i][j].X, Y: y(*p.Hi)})
 			}
 		}
-		c.StrokeLines(m.th.line(s.Style), line)
+		c.StrokeLines(m.th.line(s.Style), at[i])
 	}
 	for i, s := range m.panel.Series {
-		for _, p := range s.Points {
-			m.th.mark(&c, s.Style, vg.Point{X: x(p.X) + shift(i), Y: y(p.Median)}, p.Hollow)
+		for j, p := range s.Points {
+			m.th.mark(&c, s.Style, at[i][j], p.Hollow)
 		}
 	}
 }
 
-// dodge moves the series apart sideways, so that whiskers at one x do not
-// cover each other: never by more than a third of the distance between two x.
-func dodge(p Panel, x func(float64) vg.Length) func(int) vg.Length {
+// places are where the medians are drawn: at their own x, but for those that
+// would cover each other there with their whiskers. Those stand side by side,
+// together no wider than a third of the distance to the next x.
+func places(p Panel, x, y func(float64) vg.Length) [][]vg.Point {
 	room := vg.Length(dodgeMost)
-	for _, s := range p.Series {
-		for i := 1; i < len(s.Points); i++ {
-			room = min(room, (x(s.Points[i].X)-x(s.Points[i-1].X))/3)
+	at := make([][]vg.Point, len(p.Series))
+	byX := map[float64][]mark{}
+	for i, s := range p.Series {
+		for j, pt := range s.Points {
+			if j > 0 {
+				room = min(room, (x(pt.X)-x(s.Points[j-1].X))/3)
+			}
+			at[i] = append(at[i], vg.Point{X: x(pt.X), Y: y(pt.Median)})
+			m := mark{i, j, at[i][j].Y - markerRadius, at[i][j].Y + markerRadius}
+			if pt.Lo != nil {
+				m.lo, m.hi = min(m.lo, y(*pt.Lo)), max(m.hi, y(*pt.Hi))
+			}
+			byX[pt.X] = append(byX[pt.X], m)
 		}
 	}
-	n := vg.Length(len(p.Series))
-	if n < 2 {
-		return func(int) vg.Length { return 0 }
+	for _, marks := range byX {
+		for _, crowd := range crowds(marks) {
+			n := vg.Length(len(crowd))
+			for k, m := range crowd {
+				at[m.series][m.point].X += min(dodgeStep, room/max(n-1, 1)) * (vg.Length(k) - (n-1)/2)
+			}
+		}
 	}
-	step := min(dodgeStep, room/(n-1))
-	return func(i int) vg.Length { return step * (vg.Length(i) - (n-1)/2) }
+	return at
+}
+
+// mark is how far up and down a point reaches.
+type mark struct {
+	series, point int
+	lo, hi        vg.Length
+}
+
+// crowds are the marks that reach into one another, by series in each.
+func crowds(marks []mark) [][]mark {
+	slices.SortFunc(marks, func(a, b mark) int { return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.series, b.series)) })
+	var list [][]mark
+	top := vg.Length(0)
+	for _, m := range marks {
+		if n := len(list); n > 0 && m.lo < top {
+			list[n-1] = append(list[n-1], m)
+			top = max(top, m.hi)
+			continue
+		}
+		list, top = append(list, []mark{m}), m.hi
+	}
+	for _, crowd := range list {
+		slices.SortFunc(crowd, func(a, b mark) int { return cmp.Compare(a.series, b.series) })
+	}
+	return list
 }
 
 // spread places the k-th batch between -1 and 1, neighbours far apart: equal

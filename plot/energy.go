@@ -193,14 +193,13 @@ func (e energySource) panel(src source, m metric, scope string, x key, axis Axis
 	return p, nil
 }
 
-// energyLabel is what stands along the axis: the metric by its column's name
-// where that finds room, the panel's title has it in words.
+// energyLabel is what stands along the axis, shorter where there is no room.
 func energyLabel(m metric, scope string, log bool) string {
 	tail := ", scope " + cmp.Or(scope, "not stated")
 	if log {
 		tail += ", log scale"
 	}
-	whole := m.Name + " (" + m.Unit + ")" + tail
+	whole := m.axisLabel(false) + tail
 	if textStyle(labelSize, nil).Width(whole) > curvesHeight-14 {
 		return m.Unit + tail
 	}

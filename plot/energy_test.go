@@ -41,7 +41,7 @@ func TestEnergyPoints(t *testing.T) {
 	if !slices.Equal(pts[0].Raw, []float64{1, 3, 2}) || pts[1].X != 512 || !near(pts[1].Hi, 4.2) {
 		t.Errorf("points %+v", pts)
 	}
-	if p.Y.Label != "j_per_output_token (J/tok), scope gpu" || p.Y.Min != 0 || p.Y.Max < 4.2 {
+	if p.Y.Label != "Energy (J/tok), scope gpu" || p.Y.Min != 0 || p.Y.Max < 4.2 {
 		t.Errorf("axis %+v", p.Y)
 	}
 	if !slices.Contains(f.Notes, "Scope gpu: what else the machine draws is not in it.") || !strings.Contains(f.Notes[0], "1–3 batches per point") || !strings.Contains(f.Notes[0], "not a spread") {
@@ -51,7 +51,7 @@ func TestEnergyPoints(t *testing.T) {
 	if a, b := f.Panels[0].Series[0].Points[0], f.Panels[1].Series[0].Points[0]; a.Median != 0.5 || !near(a.Hi, 0.6) || b.Median != 100 || !near(b.Lo, 95) {
 		t.Errorf("per total token %+v, of a batch %+v", a, b)
 	}
-	if f.Title != "Energy per total token and energy of a batch by prompt length" {
+	if f.Title != "Energy per prompt and output token and energy of a batch by prompt length" {
 		t.Errorf("title %q", f.Title)
 	}
 }
@@ -160,8 +160,8 @@ func TestEnergyRefuses(t *testing.T) {
 		{"no batches", []analyze.EnergyCase{{Summary: ok[0].Summary}, {Summary: ok[1].Summary}}, Options{}, "nothing was measured"},
 		{"a rate", ok, Options{Y: []string{"ttft_ms"}}, "ttft_ms is no figure of energy: take energy_j, avg_power_w, j_per_output_token"},
 		{"no metric", ok, Options{Y: []string{"joules"}}, "no metric"},
-		{"no axis", ok, Options{X: "tg"}, "the x axis of energy is pp or concurrency"},
-		{"nothing varies", ok[:1], Options{}, "no case varies pp or concurrency"},
+		{"no axis", ok, Options{X: "tg"}, "the x axis of energy is pp, concurrency or nodes"},
+		{"nothing varies", ok[:1], Options{}, "no case varies pp, concurrency or nodes"},
 		{"infinite", bad, Options{}, "no place on an axis"},
 		{"grouped by the axis", ok, Options{By: []string{"pp"}}, "cannot tell series apart"},
 	} {

@@ -2,7 +2,7 @@ package plot
 
 // Options choose what a figure shows. The zero value is the default.
 type Options struct {
-	X   string   // Scaling, Energy: "pp" or "concurrency"; empty: the one that varies, pp where both do
+	X   string   // Scaling, Energy: "pp", "concurrency" or "nodes"; empty: the first of them that varies
 	Y   []string // metrics by name, a panel each; empty: those of the kind of figure
 	By  []string // keys that tell the series apart, see Keys; empty: those that vary
 	Log string   // logarithmic axes: "x", "y", "xy" or "none"; empty: the axes that need it

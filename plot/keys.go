@@ -56,7 +56,7 @@ func allKeys() []key {
 		word("quantization", subject, func(s *analyze.Summary) string { return s.Quantization }),
 		word("placement_sharding", subject, func(s *analyze.Summary) string { return s.Sharding }),
 		word("placement_instance_meta", subject, func(s *analyze.Summary) string { return s.InstanceMeta }),
-		word("placement_nodes", subject, nodes),
+		{"placement_nodes", subject, nodes, func(s *analyze.Summary) (float64, bool) { n := len(s.Nodes); return float64(n), n > 0 }},
 		word("host", subject, func(s *analyze.Summary) string { return s.Host }),
 		number("pp", "pp", matrix, func(s *analyze.Summary) *int64 { return s.PP }),
 		number("tg", "tg", length, func(s *analyze.Summary) *int64 { return &s.TG }),
@@ -64,13 +64,15 @@ func allKeys() []key {
 		word("cache_mode", matrix, func(s *analyze.Summary) string { return suffixed(s.CacheMode, "cache") }),
 		word("prefix_cache_hit", matrix, func(s *analyze.Summary) string { return suffixed(s.PrefixCacheHit, "hit") }),
 		word("prompt_kind", matrix, promptKind),
+		word("node_names", origin, func(s *analyze.Summary) string { return strings.Join(s.Nodes, " + ") }),
 		word("session_id", origin, func(s *analyze.Summary) string { return "session " + shortID(s.SessionID) }),
 		word("target_id", origin, func(s *analyze.Summary) string { return "target " + strconv.FormatInt(s.TargetID, 10) }),
 	}
 }
 
-// nodes is how many machines a placement has: names of machines would fill the
-// legend.
+// nodes is how many machines a placement has: their names would fill the
+// legend, and are in it only where two placements have nothing else that tells
+// them apart.
 func nodes(s *analyze.Summary) string {
 	switch n := len(s.Nodes); n {
 	case 0:

@@ -14,7 +14,7 @@ func TestLatencyLanes(t *testing.T) {
 		t.Fatal(err)
 	}
 	left, right := fig.Panels[0], fig.Panels[1]
-	if left.X.Label != "ttft_ms (ms)" || right.X.Label != "itl_p50_ms (ms)" {
+	if left.X.Label != "Time (ms)" || right.X.Label != "Gap between tokens (ms)" {
 		t.Errorf("axes %q and %q", left.X.Label, right.X.Label)
 	}
 	if got := labels(left.Y.Ticks); got != "pp 128 pp 512" || right.Y.Ticks != nil {
@@ -57,11 +57,11 @@ func TestLatencyAxes(t *testing.T) {
 		label string
 		log   bool
 	}{
-		{"linear", narrow, Options{}, "ttft_ms (ms)", false},
-		{"wide", wide, Options{}, "ttft_ms (ms), log scale", true},
-		{"wide, linear on request", wide, Options{Log: "none"}, "ttft_ms (ms)", false},
-		{"log on request", narrow, Options{Log: "x"}, "ttft_ms (ms), log scale", true},
-		{"the client's clock where there is no other", client, Options{}, "ttft_client_ms (ms)", false},
+		{"linear", narrow, Options{}, "Time (ms)", false},
+		{"wide", wide, Options{}, "Time (ms), log scale", true},
+		{"wide, linear on request", wide, Options{Log: "none"}, "Time (ms)", false},
+		{"log on request", narrow, Options{Log: "x"}, "Time (ms), log scale", true},
+		{"the client's clock where there is no other", client, Options{}, "Time (ms)", false},
 	}
 	for _, tt := range tests {
 		fig, err := Latency(tt.rows, tt.opt)

@@ -54,7 +54,7 @@ func TestSVGBringsItsFont(t *testing.T) {
 	if strings.Count(svg, `@font-face`) != 1 || !strings.Contains(svg, `font-family:"Liberation Sans"`) || !strings.Contains(svg, "base64,AAEAAA") {
 		t.Error("the font is not in the file")
 	}
-	for _, want := range []string{">Prefill rate of a request<", ">llama.cpp · Q4_K_M<", ">prompt_tps (tok/s)<"} {
+	for _, want := range []string{">Prefill rate of a request<", ">llama.cpp · Q4_K_M<", ">Prefill rate (tok/s)<"} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("no text %s", want)
 		}

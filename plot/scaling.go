@@ -2,6 +2,7 @@ package plot
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -10,14 +11,14 @@ import (
 	"tokwatt/analyze"
 )
 
-// Scaling shows how rates go with the length of the prompt or the number of
-// concurrent requests: a panel per metric (prompt_tps and generation_tps where
+// Scaling shows how rates go with the length of the prompt, the number of
+// concurrent requests or that of nodes: a panel per metric (prompt_tps and generation_tps where
 // Options.Y names none), a line per series, medians with their intervals and
 // the batches behind them. The x axis is linear, or by powers of two where the
 // values span a factor of 8; the y axes are linear from 0.
 //
-// It refuses rows that differ in neither pp nor concurrency unless Options.X
-// says which is meant, two cases on one point, more series than can be told
+// It refuses rows that differ in none of these unless Options.X says which is
+// meant, two cases on one point, more series than can be told
 // apart, and figures that have no place on the axes.
 func Scaling(summaries []analyze.Summary, opt Options) (*Figure, error) {
 	rows, err := rowsOf(summaries)
@@ -58,28 +59,49 @@ func Scaling(summaries []analyze.Summary, opt Options) (*Figure, error) {
 	fig.Notes = append(fig.Notes, notes...)
 	fig.Notes = append(fig.Notes, lossNotes(rows, metrics)...)
 	if n := all - len(rows); n > 0 {
-		fig.Notes = append(fig.Notes, fmt.Sprintf("%s without %s, not drawn.", plural(n, "case", "cases"), x.name))
+		fig.Notes = append(fig.Notes, fmt.Sprintf("%s without %s, not drawn.", plural(n, "case", "cases"), xName(x)))
 	}
 	return fig.finished(), nil
 }
 
+// xNames are what the x axis may be, by the names that Options.X takes, with
+// the keys.
+func xNames() (names, keys []string) {
+	return []string{"pp", "concurrency", "nodes"}, []string{"pp", "concurrency", "placement_nodes"}
+}
+
+// xName is what users call the key on the x axis.
+func xName(x key) string {
+	names, keys := xNames()
+	return names[slices.Index(keys, x.name)]
+}
+
 // xKey chooses what the x axis of a kind of figure is.
 func xKey(kind string, rows []*analyze.Summary, wanted string) (key, error) {
-	if wanted != "" && wanted != "pp" && wanted != "concurrency" {
-		return key{}, fmt.Errorf("the x axis of %s is pp or concurrency, not %q", kind, wanted)
+	names, keys := xNames()
+	if wanted != "" && !slices.Contains(names, wanted) {
+		return key{}, fmt.Errorf("the x axis of %s is pp, concurrency or nodes, not %q", kind, wanted)
 	}
-	candidates, _ := pick([]string{"pp", "concurrency"})
-	for _, k := range candidates {
+	candidates, _ := pick(keys)
+	for i, k := range candidates {
 		n := len(distinct(rows, k))
-		if wanted == k.name && n == 0 {
-			return key{}, fmt.Errorf("no case has a wanted %s: prompts of one's own have no set length, so draw them with --x concurrency", k.name)
+		if wanted == names[i] && n == 0 {
+			return key{}, withoutX(wanted)
 		}
-		if wanted == k.name || wanted == "" && n > 1 {
+		if wanted == names[i] || wanted == "" && n > 1 {
 			return k, nil
 		}
 	}
-	return key{}, fmt.Errorf("no case varies pp or concurrency: all have %s; collect with several values of --pp or --concurrency, or say --x concurrency to draw what there is",
+	return key{}, fmt.Errorf("no case varies pp, concurrency or nodes: all have %s; collect with several values of --pp or --concurrency, or say --x concurrency to draw what there is",
 		strings.ReplaceAll(title(candidates, rows[0]), " · ", " and "))
+}
+
+// withoutX refuses an axis that no case has a place on.
+func withoutX(name string) error {
+	if name == "nodes" {
+		return errors.New("no case has a placement on nodes: exo states one, so draw the others with --x pp or --x concurrency")
+	}
+	return fmt.Errorf("no case has a wanted %s: prompts of one's own have no set length, so draw them with --x concurrency", name)
 }
 
 // distinct returns the values of a key, sorted.
@@ -105,7 +127,7 @@ func scalingAxes(x key, values []float64, option string, panels int) (axis Axis,
 		logX = least > 0 && most >= 8*least
 	}
 	if logX && least <= 0 {
-		return Axis{}, false, fmt.Errorf("%s is %v in one case, which has no place on a logarithmic axis: leave it out with --where, or draw with --log none", x.name, least)
+		return Axis{}, false, fmt.Errorf("%s is %v in one case, which has no place on a logarithmic axis: leave it out with --where, or draw with --log none", xName(x), least)
 	}
 	return scalingAxis(x, values, logX, panels), logY, nil
 }
@@ -134,8 +156,11 @@ func scalingAxis(k key, values []float64, log bool, panels int) Axis {
 	default:
 		axis.Ticks = between(lo, hi)
 	}
-	if k.name == "pp" {
+	switch k.name {
+	case "pp":
 		axis.Label = "Prompt tokens (pp)"
+	case "placement_nodes":
+		axis.Label = "Nodes"
 	}
 	if kibi {
 		axis.Label += ", 1k = 1024"
@@ -204,10 +229,7 @@ func legendOf(src source) []string {
 }
 
 func scalingTitle(metrics []metric, x key) string {
-	by := " by prompt length"
-	if x.name == "concurrency" {
-		by = " by concurrency"
-	}
+	by := map[string]string{"pp": " by prompt length", "concurrency": " by concurrency", "nodes": " by number of nodes"}[xName(x)]
 	var titles []string
 	for _, m := range metrics {
 		titles = append(titles, m.title)

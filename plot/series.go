@@ -28,7 +28,7 @@ func arrange(rows []*analyze.Summary, along []key, by []string) (source, error) 
 	}
 	for _, k := range series {
 		if slices.Contains(taken, k.name) {
-			return source{}, fmt.Errorf("%s is the x axis and cannot tell series apart as well: take it out of --by", k.name)
+			return source{}, fmt.Errorf("%s is along the axis and cannot tell series apart as well: take it out of --by", k.name)
 		}
 	}
 	if len(by) == 0 {

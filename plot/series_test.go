@@ -62,7 +62,7 @@ func TestScalingSeries(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(fig.Panels) != 2 || fig.Panels[0].Y.Label != "prompt_tps (tok/s)" || fig.Panels[1].Y.Label != "generation_tps (tok/s)" {
+			if len(fig.Panels) != 2 || fig.Panels[0].Y.Label != "Prefill rate (tok/s)" || fig.Panels[1].Y.Label != "Generation rate (tok/s)" {
 				t.Errorf("panels %+v", fig.Panels)
 			}
 			for _, p := range fig.Panels {
@@ -176,16 +176,17 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"no rows", Scaling, nil, Options{}, "no case was selected"},
 		{"no rows", Latency, nil, Options{}, "no case was selected"},
-		{"nothing varies", Scaling, point, Options{}, "no case varies pp or concurrency: all have pp 128 and concurrency 1; collect with"},
+		{"nothing varies", Scaling, point, Options{}, "no case varies pp, concurrency or nodes: all have pp 128 and concurrency 1; collect with"},
 		{"own prompts alone", Scaling, own[:1], Options{}, "all have concurrency 1; collect with"},
 		{"own prompts", Scaling, own, Options{X: "pp"}, "no case has a wanted pp"},
-		{"unknown x", Scaling, one, Options{X: "nodes"}, `pp or concurrency, not "nodes"`},
+		{"unknown x", Scaling, one, Options{X: "tg"}, `pp, concurrency or nodes, not "tg"`},
+		{"no nodes", Scaling, one, Options{X: "nodes"}, "no case has a placement on nodes"},
 		{"unknown metric", Scaling, one, Options{Y: []string{"tps"}}, `no metric "tps"`},
 		{"metric without values", Scaling, one, Options{Y: []string{"decode_tps"}}, "no case has decode_tps"},
 		{"no metric at all", Scaling, nothing, Options{}, "no case has prompt_tps or generation_tps"},
 		{"no metric at all", Latency, nothing, Options{}, "no case has ttft_ms or itl_p50_ms"},
 		{"unknown key", Scaling, one, Options{By: []string{"color"}}, `by "color": the keys are engine,`},
-		{"x as key", Scaling, one, Options{By: []string{"pp"}}, "pp is the x axis"},
+		{"x as key", Scaling, one, Options{By: []string{"pp"}}, "pp is along the axis"},
 		{"two on one point", Scaling, matrixOf(servers()[:2], []int64{1, 2}, []int64{1}, 3), Options{By: []string{"model_id"}},
 			"two cases would fall on one point (Qwen3-8B · pp 1): they differ in engine and engine_version and quantization and target_id; add"},
 		{"the same case twice", Scaling, append(slices.Clone(one), one...), Options{}, "the same case twice"},
