@@ -1,5 +1,5 @@
-"""Makes the small tokenizers of collect/prompt/tokenizer/testdata, and the ids
-that the reference library gives texts.
+"""Makes the small tokenizers of collect/prompt/tokenizer/testdata, the ids that
+the reference library gives texts, and the texts that it gives ids.
 
 usage: goldens.py FOLDER
 
@@ -10,9 +10,10 @@ import json
 import pathlib
 import sys
 
-from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 import corpus
+import decoded
 
 CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 SPACES = r"\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -46,6 +47,7 @@ def special(*names):
 def trained(pre, normalizer=None, alphabet=(), first=(), size=700, **options):
     t = Tokenizer(models.BPE(**options))
     t.pre_tokenizer = pre
+    t.decoder = decoders.ByteLevel()
     if normalizer:
         t.normalizer = normalizer
     trainer = trainers.BpeTrainer(vocab_size=size, initial_alphabet=list(alphabet), special_tokens=list(first), show_progress=False)
@@ -83,6 +85,8 @@ def pipelines():
         config = json.loads(gemma.to_str())
         config["added_tokens"] = [t for t in config["added_tokens"] if not t["content"].startswith("<0x")]
         gemma = Tokenizer.from_str(json.dumps(config))
+        steps = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
+        gemma.decoder = decoders.Sequence(steps + [decoders.Strip(" ", 1, 0)] * (name == "llama2"))
         gemma.add_tokens(special("<bos>", "<start_of_turn>", "<end_of_turn>") + [AddedToken("\n\n\n", normalized=False)])
         yield name, gemma
 
@@ -90,7 +94,7 @@ def pipelines():
 folder = pathlib.Path(sys.argv[1])
 folder.mkdir(exist_ok=True)
 texts = ["", *corpus.TEXTS, *(atom * n for atom in corpus.REPEATED for n in (1, 2, 3, 40))]
-with open(folder / "ids.jsonl", "w") as out:
+with open(folder / "ids.jsonl", "w") as out, open(folder / "decoded.jsonl", "w") as back:
     for name, tokenizer in pipelines():
         config = json.loads(tokenizer.to_str())
         if name == "llama":  # the older form of merges
@@ -101,3 +105,5 @@ with open(folder / "ids.jsonl", "w") as out:
         for text in texts:
             ids = tokenizer.encode(text, add_special_tokens=False).ids
             out.write(json.dumps({"tokenizer": name, "text": text, "ids": ids}, separators=(",", ":")) + "\n")
+        for row in decoded.rows(tokenizer, texts[:30], 60):
+            back.write(json.dumps({"tokenizer": name, **row}, separators=(",", ":")) + "\n")

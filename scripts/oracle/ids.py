@@ -1,7 +1,9 @@
 """Writes the token ids that the reference library gives each text of the
-corpus, without those that a post-processor adds.
+corpus, without those that a post-processor adds, and the texts that it gives
+parts of them.
 
-usage: ids.py FOLDER...    FOLDER/tokenizer.json is read, FOLDER/ids.jsonl written
+usage: ids.py FOLDER...    FOLDER/tokenizer.json is read, FOLDER/ids.jsonl and
+                           FOLDER/decoded.jsonl are written
 """
 
 import json
@@ -11,6 +13,7 @@ import sys
 from tokenizers import Tokenizer
 
 import corpus
+import decoded
 
 texts = corpus.texts()
 for folder in map(pathlib.Path, sys.argv[1:]):
@@ -19,3 +22,6 @@ for folder in map(pathlib.Path, sys.argv[1:]):
         for text in texts:
             ids = tokenizer.encode(text, add_special_tokens=False).ids
             out.write(json.dumps({"text": text, "ids": ids}) + "\n")
+    with open(folder / "decoded.jsonl", "w") as out:
+        for row in decoded.rows(tokenizer, texts, 2000):
+            out.write(json.dumps(row) + "\n")

@@ -9,6 +9,7 @@ import (
 type bpe struct {
 	vocab  map[string]int32 // of a byteLevel model, by the bytes that a token stands for
 	merges map[pair]merge
+	tokens []string   // by id, as they are written in the vocabulary, the added ones too; "" where there is none
 	bytes  [256]int32 // the token of a byte, or none: by the letter for it if byteLevel, else by <0xNN>
 
 	byteLevel    bool // symbols are bytes, not characters
@@ -76,13 +77,30 @@ func (m *bpe) finish(byteLevel bool) {
 	}
 }
 
-// byBytes returns a byte-level vocabulary by bytes instead of letters. A token
-// with a character that stands for no byte is left out: no word is equal to it.
-func byBytes(vocab map[string]int32) map[string]int32 {
+// name notes what a token is called. Ids that are beyond all bounds have no name.
+func (m *bpe) name(id int32, token string) {
+	if id < 0 || id >= 2*maxVocabulary {
+		return
+	}
+	if n := int(id) + 1 - len(m.tokens); n > 0 {
+		m.tokens = append(m.tokens, make([]string, n)...)
+	}
+	m.tokens[id] = token
+}
+
+// standing are the bytes that letters stand for.
+func standing() map[rune]byte {
 	stands := make(map[rune]byte, 256)
 	for b, letter := range letters() {
 		stands[letter] = byte(b)
 	}
+	return stands
+}
+
+// byBytes returns a byte-level vocabulary by bytes instead of letters. A token
+// with a character that stands for no byte is left out: no word is equal to it.
+func byBytes(vocab map[string]int32) map[string]int32 {
+	stands := standing()
 	out := make(map[string]int32, len(vocab))
 	var word []byte
 next:

@@ -35,6 +35,9 @@
 // left out: chat templates write those tokens themselves. Truncation and
 // padding are left out too.
 //
+// The way back, from tokens to text, is a Decoder's (decode.go): byte level, or
+// a sequence of Replace, ByteFallback, Fuse and Strip of what is in front.
+//
 // Unicode: the reference library splits by Oniguruma's tables, Unicode 16,
 // and normalizes by tables of Unicode 9. Go 1.26 has 15; unicode.go and
 // normalize.go bridge the two gaps. A Go with tables newer than 16 takes

@@ -11,6 +11,7 @@ type file struct {
 	added        []addedToken
 	normalizer   *stage
 	preTokenizer *stage
+	decoder      *stage
 	model        modelOptions
 }
 
@@ -52,12 +53,13 @@ func Parse(tokenizerJSON []byte) (*Tokenizer, error) {
 		return nil, err
 	}
 	m.finish(byteLevel)
+	t.decoding.add(f.decoder, m)
 	return t, nil
 }
 
 // mostBytes are of the parts that are read into lists of ours, which take many
 // times as much memory.
-var mostBytes = map[string]int{"added_tokens": 16 << 20, "normalizer": 1 << 20, "pre_tokenizer": 1 << 20}
+var mostBytes = map[string]int{"added_tokens": 16 << 20, "normalizer": 1 << 20, "pre_tokenizer": 1 << 20, "decoder": 1 << 20}
 
 // read reads the whole file, the vocabulary and the merges into m.
 func (f *file) read(s *scanner, m *bpe) error {
@@ -79,6 +81,8 @@ func (f *file) read(s *scanner, m *bpe) error {
 			return unmarshal(value, &f.normalizer, "normalizer")
 		case "pre_tokenizer":
 			return unmarshal(value, &f.preTokenizer, "pre_tokenizer")
+		case "decoder":
+			return unmarshal(value, &f.decoder, "decoder")
 		case "model":
 			model = value
 		}
@@ -171,8 +175,10 @@ func readVocab(s *scanner, m *bpe) error {
 		if len(m.vocab) == maxVocabulary {
 			return unsupported("more than %d tokens", maxVocabulary)
 		}
+		token := string(name)
 		id, err := s.id()
-		m.vocab[string(name)] = id
+		m.vocab[token] = id
+		m.name(id, token)
 		return err
 	})
 }

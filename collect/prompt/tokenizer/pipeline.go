@@ -16,6 +16,8 @@ type stage struct {
 	IndividualDigits bool  `json:"individual_digits"`
 	Normalizers      []*stage
 	Pretokenizers    []*stage
+	Decoders         []*stage
+	Start, Stop      int
 }
 
 type addedToken struct {
@@ -29,6 +31,7 @@ type addedToken struct {
 
 func (t *Tokenizer) addTokens(added []addedToken) error {
 	for _, a := range added {
+		t.model.name(a.ID, a.Content)
 		switch {
 		case a.SingleWord, a.Lstrip, a.Rstrip:
 			return unsupported("the added token %q with single_word, lstrip or rstrip", a.Content)
@@ -43,6 +46,7 @@ func (t *Tokenizer) addTokens(added []addedToken) error {
 			if content == "" {
 				continue
 			}
+			t.model.name(a.ID, content)
 			if err := t.addToken(&t.normalized, content, a.ID); err != nil {
 				return err
 			}

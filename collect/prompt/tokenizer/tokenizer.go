@@ -27,13 +27,14 @@ func unsupported(format string, args ...any) error {
 	return &UnsupportedError{What: fmt.Sprintf(format, args...)}
 }
 
-// Tokenizer encodes text. Make one with Parse or FromVocabulary.
+// Tokenizer encodes text, and decodes tokens. Make one with Parse or FromVocabulary.
 type Tokenizer struct {
 	raw        addedTokens // as they stand in the text
 	normalized addedTokens // as they stand in normalized text
 	normalize  []func(string) string
 	split      []splitter
 	model      *bpe
+	decoding   decoding
 	runs       sync.Pool // of *run
 
 	addedBytes int           // of all added tokens

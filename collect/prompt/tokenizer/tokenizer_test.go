@@ -21,9 +21,11 @@ type golden struct {
 
 // goldens are texts with the ids that the reference library gives them with
 // the small tokenizers in testdata. scripts/oracle/goldens.py made both.
-func goldens(t testing.TB) (all []golden) {
+func goldens(t testing.TB) []golden { return readGoldens(t, "testdata/ids.jsonl") }
+
+func readGoldens(t testing.TB, path string) (all []golden) {
 	t.Helper()
-	f, err := os.Open("testdata/ids.jsonl")
+	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func FromVocabulary(v Vocabulary) (*Tokenizer, error) {
 	if len(v.Tokens) > maxVocabulary || len(v.Merges) > 2*maxVocabulary {
 		return nil, unsupported("%d tokens and %d merges", len(v.Tokens), len(v.Merges))
 	}
-	m := &bpe{unknown: none, ignoreMerges: ignoreMerges}
+	m := &bpe{unknown: none, ignoreMerges: ignoreMerges, tokens: v.Tokens}
 	if err := v.fill(m); err != nil {
 		return nil, fmt.Errorf("the GGUF vocabulary %w: take an undamaged file", err)
 	}
@@ -61,6 +61,7 @@ func FromVocabulary(v Vocabulary) (*Tokenizer, error) {
 			}
 		}
 	}
+	t.decoding.add(nil, m)
 	return t, nil
 }
 
