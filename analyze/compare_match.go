@@ -123,16 +123,16 @@ func (m *matching) match() error {
 	orderA, byA := m.group(m.a.Rows)
 	orderB, byB := m.group(m.b.Rows)
 	names := varyingIn(slices.Concat(m.a.Rows, m.b.Rows), m.keys)
-	for _, tuple := range orderA {
-		if byB[tuple] == nil {
-			m.set.OnlyA = append(m.set.OnlyA, CaseName(keysOf(byA[tuple][0], names)))
+	for _, t := range orderA {
+		if byB[t] == nil {
+			m.set.OnlyA = append(m.set.OnlyA, CaseName(keysOf(byA[t][0], names)))
 			continue
 		}
-		m.groups = append(m.groups, matched{byA[tuple], byB[tuple]})
+		m.groups = append(m.groups, matched{byA[t], byB[t]})
 	}
-	for _, tuple := range orderB {
-		if byA[tuple] == nil {
-			m.set.OnlyB = append(m.set.OnlyB, CaseName(keysOf(byB[tuple][0], names)))
+	for _, t := range orderB {
+		if byA[t] == nil {
+			m.set.OnlyB = append(m.set.OnlyB, CaseName(keysOf(byB[t][0], names)))
 		}
 	}
 	for _, g := range m.groups {
@@ -149,15 +149,11 @@ func (m *matching) match() error {
 func (m *matching) group(rows []Summary) (order []string, by map[string][]Summary) {
 	by = map[string][]Summary{}
 	for _, s := range rows {
-		var b strings.Builder
-		for _, key := range m.keys {
-			fmt.Fprintf(&b, "%q,", s.Keys[key])
+		t := tuple(s, m.keys)
+		if by[t] == nil {
+			order = append(order, t)
 		}
-		tuple := b.String()
-		if by[tuple] == nil {
-			order = append(order, tuple)
-		}
-		by[tuple] = append(by[tuple], s)
+		by[t] = append(by[t], s)
 	}
 	return order, by
 }
@@ -221,9 +217,35 @@ func share(a, b []string) bool {
 	return slices.ContainsFunc(a, func(v string) bool { return slices.Contains(b, v) })
 }
 
-// varyingIn are the keys in which rows differ.
+// varyingIn are the keys in which rows differ; of the settings those that tell
+// cases apart which the others don't.
 func varyingIn(rows []Summary, keys []string) []string {
-	return slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return len(valuesOf(rows, k)) < 2 })
+	vary := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return len(valuesOf(rows, k)) < 2 })
+	names := slices.DeleteFunc(slices.Clone(vary), func(k string) bool { return slices.Contains(settingKeys, k) })
+	for _, k := range settingKeys {
+		if slices.Contains(vary, k) && tuples(rows, append(slices.Clone(names), k)) > tuples(rows, names) {
+			names = append(names, k)
+		}
+	}
+	return names
+}
+
+// tuples counts the different values of some keys together.
+func tuples(rows []Summary, keys []string) int {
+	seen := map[string]bool{}
+	for _, s := range rows {
+		seen[tuple(s, keys)] = true
+	}
+	return len(seen)
+}
+
+// tuple is a row's place among the cases that the keys make.
+func tuple(s Summary, keys []string) string {
+	var b strings.Builder
+	for _, key := range keys {
+		fmt.Fprintf(&b, "%q,", s.Keys[key])
+	}
+	return b.String()
 }
 
 func keysOf(s Summary, keys []string) []CaseKey {
@@ -250,7 +272,7 @@ func CaseName(keys []CaseKey) string {
 		case k.Key == "cache_mode":
 			parts = append(parts, k.Value+" cache")
 		case k.Key == "prefix_cache_hit":
-			parts = append(parts, k.Value+" hit")
+			parts = append(parts, strings.Replace(k.Value, "none", "no", 1)+" hit")
 		case k.Key == "streaming":
 			parts = append(parts, map[string]string{"true": "streamed", "false": "not streamed"}[k.Value])
 		default:

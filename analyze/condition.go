@@ -40,12 +40,19 @@ func ParseConditions(text string) (Conditions, error) {
 		case pair && slices.Contains(GroupKeys(), key):
 			out = append(out, Condition{key, strings.TrimSpace(value)})
 		case pair || len(out) == 0:
-			return nil, fmt.Errorf("%s: must be KEY=VALUE with a key of %s", part, strings.Join(GroupKeys(), ", "))
+			return nil, &KeyError{Condition: part, Key: key}
 		default:
 			out[len(out)-1].Value += "," + part
 		}
 	}
 	return out, nil
+}
+
+// KeyError is a condition that names no group key.
+type KeyError struct{ Condition, Key string }
+
+func (e *KeyError) Error() string {
+	return fmt.Sprintf("%s: must be KEY=VALUE with a key of %s", e.Condition, strings.Join(GroupKeys(), ", "))
 }
 
 // canonical is a key under its column's name: figures call the quantization

@@ -19,6 +19,7 @@ type Metric struct {
 	Tokens bool   `json:"tokens"` // hangs on the count of generated tokens: rows where that is an estimate stay out
 	Source string `json:"source"` // whose word it is: "server", "client", "server, engine or client", …
 	Rule   string `json:"rule"`   // in one line; n = tokens_generated
+	Head   string `json:"-"`      // as the head of a table's column, in two lines; empty: no headline figure, tables leave it out
 }
 
 // Mark is a caveat on a column that holds wherever a driver measured.
@@ -49,7 +50,15 @@ func MarkOf(column, driver string) string {
 // Metrics is the list of all metrics, requests first, in the order in which
 // they are shown.
 func Metrics() []Metric {
-	return append(append(rateMetrics(), timeMetrics()...), batchMetrics()...)
+	all := append(append(rateMetrics(), timeMetrics()...), batchMetrics()...)
+	heads := map[string]string{
+		"prompt_tps": "prefill\ntok/s", "generation_tps": "gen\ntok/s", "ttft_ms": "TTFT\nms", "itl_p50_ms": "ITL\nms",
+		"agg_wall_tps": "all\ntok/s", "j_per_output_token": "J/\ntok",
+	}
+	for i := range all {
+		all[i].Head = heads[all[i].Name]
+	}
+	return all
 }
 
 func rateMetrics() []Metric {

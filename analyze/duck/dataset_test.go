@@ -77,11 +77,14 @@ func TestSomeSessions(t *testing.T) {
 	export(t, filepath.Join(top, "[b]"), fleet[5:]...)
 	want := []string{fleet[1].ID(), fleet[6].ID(), fleet[9].ID()}
 	slices.Sort(want)
-	db := open(t, Options{Roots: []string{filepath.Join(top, "a"), filepath.Join(top, "[b]")}, Sessions: append(want, "none")})
+	db := open(t, Options{Roots: []string{filepath.Join(top, "a"), filepath.Join(top, "[b]")}, Sessions: append(want, want[0], "none")})
 	for _, table := range []string{"sessions", "targets", "requests", "chunks", "runs", "summary"} {
 		if got := column(t, db, "select distinct session_id from "+table+" order by 1"); !slices.Equal(got, want) {
 			t.Errorf("%s has sessions %v, want %v", table, got, want)
 		}
+	}
+	if got := column(t, db, "select count(*) from sessions"); got[0] != "3" {
+		t.Errorf("%s rows of 3 sessions, one of which is named twice", got[0])
 	}
 	none := open(t, Options{Roots: []string{filepath.Join(top, "a")}, Sessions: []string{"none"}})
 	if got := column(t, none, "select count(*) from sessions"); got[0] != "0" {

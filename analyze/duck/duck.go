@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -86,12 +87,18 @@ func openOnce(ctx context.Context, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{sessions: o.Sessions, tmp: tmp, scratch: tmp.Dir}
+	db := &DB{sessions: distinct(o.Sessions), tmp: tmp, scratch: tmp.Dir}
 	if err := db.open(ctx, o); err != nil {
 		return nil, errors.Join(fmt.Errorf("SQL session not opened: %w", err), db.Close())
 	}
 	db.mend = o.Mend
 	return db, nil
+}
+
+// distinct leaves out what was named before: a file that is listed twice would
+// be read twice.
+func distinct(ids []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(ids)))
 }
 
 func (db *DB) open(ctx context.Context, o Options) error {

@@ -68,7 +68,7 @@ func TestHelpExamples(t *testing.T) {
 			continue // TestDemo, TestCalibrateExamples, TestServe, TestPowerExamples
 		}
 		t.Run(called(name), func(t *testing.T) {
-			if slices.Contains([]string{"summary", "query", "plot", "archive", "version", ""}, name) {
+			if slices.Contains([]string{"summary", "compare", "query", "plot", "archive", "version", ""}, name) {
 				needsSQL(t)
 			}
 			t.Chdir(t.TempDir())

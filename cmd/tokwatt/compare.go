@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"tokwatt/analyze"
+	"tokwatt/analyze/duck"
+)
+
+func (a *app) compare() *cli.Command {
+	return &cli.Command{
+		Name:      "compare",
+		Usage:     "hold one selection of runs against another, case by case",
+		ArgsUsage: "A B",
+		Description: `A and B are sessions (an id's beginning, last, several joined by +), conditions
+(engine=exo,model_id=…), or both (last,engine=exo). B is told against A: the
+change of the medians with a 95 % interval, and a rank test over the batches,
+which needs 4 a side. With --fail-on the exit code is 1 where B is worse by
+more and the test says so, else 3 where a case has not enough runs to judge.`,
+		Flags: []cli.Flag{
+			&wordsFlag{Name: "metric", Usage: "`LIST` which figures, by their names in tokwatt metrics"},
+			&cli.StringFlag{Name: "fail-on", Usage: "`PERCENT` exit 1 where B is worse by more, such as 5%"},
+			datasetFlag(),
+			&cli.StringFlag{Name: "format", Value: "table", Usage: "`NAME` table (default), markdown, csv or json"},
+			jsonFlag(),
+		},
+		Metadata: examples(
+			"tokwatt compare last,engine=mlx_lm last,engine=llama.cpp",
+			"tokwatt compare --metric ttft_ms --fail-on 5% last,pp=512 last,pp=128",
+		),
+		Action: a.compareArgs,
+	}
+}
+
+func (a *app) compareArgs(ctx context.Context, cmd *cli.Command) error {
+	if cmd.Args().Len() != 2 {
+		return usagef("compare takes two selections, A and B, and here are %d: `tokwatt compare --help` shows how it is called", cmd.Args().Len())
+	}
+	format := cmd.String("format")
+	if cmd.Bool("json") {
+		format = "json"
+	}
+	if !slices.Contains([]string{"table", "markdown", "csv", "json"}, format) {
+		return usagef("there is no format %q: take table, markdown, csv or json", format)
+	}
+	metrics, err := metricsNamed(cmd.StringSlice("metric"))
+	if err != nil {
+		return err
+	}
+	limit, err := failOn(cmd.String("fail-on"), metrics)
+	if err != nil {
+		return err
+	}
+	c, err := a.compareSelections(ctx, cmd, cmd.Args().Slice(), metrics)
+	if err != nil {
+		return err
+	}
+	if err := a.writeComparison(c, format); err != nil {
+		return err
+	}
+	return judged(c.set, limit)
+}
+
+// comparison is a set with the two selections that it is of.
+type comparison struct {
+	a, b selection
+	set  *analyze.CompareSet
+}
+
+// compareSelections compares two arguments, such as those of compare.
+func (a *app) compareSelections(ctx context.Context, cmd *cli.Command, texts []string, metrics []analyze.Metric) (c *comparison, err error) {
+	if !duck.Available {
+		return nil, usage(duck.ErrUnavailable)
+	}
+	chosen, err := a.selections(ctx, cmd, texts)
+	if err != nil {
+		return nil, err
+	}
+	db, done, err := a.sql(ctx, cmd, slices.Concat(chosen[0].ids, chosen[1].ids)...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	var sides [2]analyze.Selected
+	for i, s := range chosen {
+		rows, err := s.rowsOf(ctx, db)
+		if err != nil {
+			return nil, err
+		}
+		sides[i] = analyze.Selected{By: s.by, Rows: rows}
+	}
+	set, err := analyze.Compare(sides[0], sides[1], metrics)
+	if err != nil {
+		return nil, usage(err)
+	}
+	if len(set.Pairs) == 0 {
+		return nil, nothingCommon(set)
+	}
+	return &comparison{chosen[0], chosen[1], set}, nil
+}
+
+// nothingCommon says why there is nothing to compare.
+func nothingCommon(set *analyze.CompareSet) error {
+	if len(set.OnlyA) > 0 && len(set.OnlyB) > 0 {
+		return usagef("A and B have no case in common: A has %s; B has %s", firstOf(set.OnlyA), firstOf(set.OnlyB))
+	}
+	return &coded{exitNothing, errors.New("A and B share cases, but none of the figures: `tokwatt summary` shows what each has")}
+}
+
+// firstOf lists the first of many.
+func firstOf(list []string) string {
+	const most = 4
+	if n := len(list) - most; n > 0 {
+		return strings.Join(list[:most], "; ") + fmt.Sprintf("; and %d more", n)
+	}
+	return strings.Join(list, "; ")
+}
+
+// metricsNamed are those of the names, or without names the headline figures.
+func metricsNamed(names []string) ([]analyze.Metric, error) {
+	all := analyze.Metrics()
+	if len(names) == 0 {
+		return slices.DeleteFunc(all, func(m analyze.Metric) bool { return m.Head == "" }), nil
+	}
+	var out []analyze.Metric
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(m analyze.Metric) bool { return m.Name == name })
+		if i < 0 {
+			return nil, usagef("there is no metric %q: %s", name, metricHint(name))
+		}
+		out = append(out, all[i])
+	}
+	return out, nil
+}
+
+func metricHint(name string) string {
+	var words []string
+	for _, m := range analyze.Metrics() {
+		words = append(words, m.Name)
+	}
+	hint := "`tokwatt metrics` lists them"
+	if near := nearestWord(words, name); near != "" {
+		hint = "did you mean " + near + "? " + hint
+	}
+	return hint
+}
+
+// failOn reads a percentage as a share; NaN where none was given.
+func failOn(text string, metrics []analyze.Metric) (float64, error) {
+	if text == "" {
+		return math.NaN(), nil
+	}
+	number, ok := strings.CutSuffix(text, "%")
+	limit, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if !ok || err != nil || !(limit >= 0 && limit <= 1e6) {
+		return 0, usagef("--fail-on %s: must be a percentage such as 5%%", text)
+	}
+	if !slices.ContainsFunc(metrics, func(m analyze.Metric) bool { return m.Better != "" }) {
+		return 0, usagef("--fail-on: %s is neither better high nor low, so that nothing can be worse", metrics[0].Name)
+	}
+	return limit / 100, nil
+}
+
+// judged is the verdict that the exit code tells: 1 where B is worse by more
+// than the limit, else 3 where something could not be judged. A gate lets pass
+// only what was tested.
+func judged(set *analyze.CompareSet, limit float64) error {
+	if math.IsNaN(limit) {
+		return nil
+	}
+	var worse, open []string
+	for _, c := range set.Pairs {
+		name := c.Metric.Name + ", " + analyze.CaseName(c.Case)
+		switch {
+		case c.Loss() > limit:
+			worse = append(worse, name+" ("+change(c.Change)+")")
+		case c.Verdict == analyze.VerdictTooFew && c.Metric.Better != "":
+			open = append(open, name)
+		}
+	}
+	of := strconv.FormatFloat(100*limit, 'g', 6, 64)
+	switch {
+	case len(worse) > 0:
+		return &coded{exitFailures, fmt.Errorf("B is worse by more than %s %%: %s", of, firstOf(worse))}
+	case len(open) > 0:
+		return &coded{exitNothing, fmt.Errorf("not enough runs to judge by (4 batches a side are needed): %s; collect with a higher --repeat", firstOf(open))}
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"tokwatt/analyze"
+)
+
+// TestCompare asks for the fixture's newest session in several ways: the exit
+// code, and what is said.
+func TestCompare(t *testing.T) {
+	needsSQL(t)
+	db := fixture(t)
+	both := fmt.Sprint(rows(t, db, "select min(session_id) as id from sessions")[0]["id"]) + "+last"
+	for _, c := range []struct {
+		args string
+		code int
+		out  string
+		err  string
+	}{
+		{"last,engine=mlx_lm last,engine=llama.cpp", 0, "model: demo-8b against demo-1b", ""},
+		{"last,engine=mlx_lm last,engine=llama.cpp --metric generation_tps --fail-on 5%", 1, "worse", "B is worse by more than 5 %: generation_tps, pp 128, concurrency 1 (−50.4 %)"},
+		{"last,engine=mlx_lm last,engine=llama.cpp --metric generation_tps --fail-on 60%", 0, "worse", ""},
+		{"last,engine=llama.cpp last,engine=mlx_lm --metric generation_tps --fail-on 0%", 0, "better", ""},
+		{"last,engine=llama.cpp last,engine=mlx_lm --metric j_per_output_token --fail-on 900%", 3, "not enough runs", "not enough runs to judge by (4 batches a side are needed): j_per_output_token, pp 128, concurrency 1"},
+		{"last last", 2, "", "is on both sides"},
+		{"last", 2, "", "compare takes two selections, A and B, and here are 1"},
+		{"last engine=mlx", 2, "", "no case has engine=mlx: did you mean engine=mlx_lm? there is"},
+		{"last engin=mlx", 2, "", "engin=mlx: did you mean engine? The keys are"},
+		{"last last,", 2, "", "nothing behind the comma"},
+		{"last ffff", 2, "", "ffff"},
+		{"last,pp=128 last,pp=512 --metric ttft", 2, "", `there is no metric "ttft": did you mean ttft_ms?`},
+		{"last,pp=128 last,pp=512 --fail-on 5", 2, "", "must be a percentage such as 5%"},
+		{"last,pp=128 last,pp=512 --fail-on 5% --metric avg_power_w", 2, "", "avg_power_w is neither better high nor low"},
+		{"last,pp=128,engine=mlx_lm last,tg=999", 2, "", "no case has tg=999: "},
+		{"last,prefix_cache_hit=exact,concurrency=1 last,prefix_cache_hit=none,concurrency=1 --metric ttft_ms", 0, "ttft_ms", ""},
+		{both + ",pp=128 " + both + ",pp=512 --metric ttft_ms", 0, "host", ""},
+	} {
+		r := tokwatt(t, "", append([]string{"compare", "--db", db}, strings.Fields(c.args)...)...)
+		if r.code != c.code || !strings.Contains(r.out, c.out) || !strings.Contains(r.err, c.err) || c.err == "" && r.err != "" {
+			t.Errorf("compare %s: exit %d, want %d with %q and %q; got\n%s%s", c.args, r.code, c.code, c.out, c.err, r.out, r.err)
+		}
+		if w := widest(r.out); w > 100 {
+			t.Errorf("compare %s: %d columns", c.args, w)
+		}
+	}
+}
+
+// TestCompareFormats: all forms have the same pairs, and the JSON is the type
+// that plots take.
+func TestCompareFormats(t *testing.T) {
+	needsSQL(t)
+	db := fixture(t)
+	ask := func(flags ...string) string {
+		r := tokwatt(t, "", append([]string{"compare", "--db", db, "last,engine=mlx_lm", "last,engine=llama.cpp"}, flags...)...)
+		if r.code != 0 {
+			t.Fatalf("%v: exit %d: %s", flags, r.code, r.err)
+		}
+		return r.out
+	}
+	var set analyze.CompareSet
+	if err := json.Unmarshal([]byte(ask("--json")), &set); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := csv.NewReader(strings.NewReader(ask("--format", "csv"))).ReadAll()
+	if err != nil || len(lines) != len(set.Pairs)+1 || len(set.Pairs) < 20 {
+		t.Errorf("%d pairs, %d lines of CSV, %v", len(set.Pairs), len(lines), err)
+	}
+	if got := strings.Count(ask("--format", "markdown"), "\n|"); got != len(set.Pairs)+2 {
+		t.Errorf("%d lines in Markdown for %d pairs", got, len(set.Pairs))
+	}
+	if len(set.OnlyA) != 6 || len(set.OnlyB) != 2 {
+		t.Errorf("only in A %q, only in B %q", set.OnlyA, set.OnlyB)
+	}
+}
+
+// TestCompareDataset: an archive is asked like the store.
+func TestCompareDataset(t *testing.T) {
+	needsSQL(t)
+	db, dir := fixture(t), t.TempDir()
+	if r := tokwatt(t, "", "archive", "--db", db, "--to", dir); r.code != 0 {
+		t.Fatalf("archive: exit %d: %s", r.code, r.err)
+	}
+	args := []string{"compare", "engine=mlx_lm,pp=128", "engine=llama.cpp,pp=128"}
+	store, archive := tokwatt(t, "", append(args, "--db", db)...), tokwatt(t, "", append(args, "--dataset", dir)...)
+	if store.code != 0 || store.out != archive.out {
+		t.Errorf("store: exit %d\n%s%s\narchive: exit %d\n%s%s", store.code, store.out, store.err, archive.code, archive.out, archive.err)
+	}
+}
+
+func TestSigned(t *testing.T) {
+	for x, want := range map[float64]string{0: "0.0", 0.0004: "0.0", -0.0004: "0.0", 0.1234: "+12.3", -0.1234: "−12.3", 1.5: "+150", 0.9999: "+100.0"} {
+		if got := signed(x); got != want {
+			t.Errorf("%v: %s, want %s", x, got, want)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"tokwatt/analyze"
+	"tokwatt/analyze/duck"
+)
+
+// selection is what an argument such as "last", "019bc1+019bd2",
+// "engine=exo,model_id=m" or "last,engine=exo" chooses.
+type selection struct {
+	text string
+	ids  []string // whole ids of its sessions
+	by   analyze.Conditions
+}
+
+// parseSelection parts the sessions, by prefix, from the conditions.
+func parseSelection(text string) (prefixes []string, by analyze.Conditions, err error) {
+	sessions, conditions, both := strings.Cut(text, ",")
+	switch {
+	case strings.Contains(sessions, "="):
+		sessions, conditions = "", text
+	case both && conditions == "":
+		return nil, nil, usagef("%s: there is nothing behind the comma", text)
+	}
+	if sessions != "" {
+		prefixes = strings.Split(sessions, "+")
+	}
+	if conditions != "" {
+		if by, err = parseConditions(conditions); err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(prefixes)+len(by) == 0 || slices.Contains(prefixes, "") {
+		return nil, nil, usagef("%q chooses nothing: take a session's id, last, or KEY=VALUE,KEY=VALUE", text)
+	}
+	return prefixes, by, nil
+}
+
+// parseConditions reads KEY=VALUE,KEY=VALUE and helps with mistyped keys.
+func parseConditions(text string) (analyze.Conditions, error) {
+	by, err := analyze.ParseConditions(text)
+	var unknown *analyze.KeyError
+	if errors.As(err, &unknown) {
+		if near := nearestWord(analyze.GroupKeys(), unknown.Key); near != "" {
+			return nil, usagef("%s: did you mean %s? The keys are %s", unknown.Condition, near, strings.Join(analyze.GroupKeys(), ", "))
+		}
+		return nil, usage(err)
+	}
+	return by, err
+}
+
+// selections finds the sessions of each argument.
+func (a *app) selections(ctx context.Context, cmd *cli.Command, texts []string) ([]selection, error) {
+	find, err := finder(ctx, cmd)
+	if err != nil {
+		return nil, err
+	}
+	var groups []analyze.Summary // the cases of all sessions, once a condition without sessions asks for them
+	var out []selection
+	for _, text := range texts {
+		prefixes, by, err := parseSelection(text)
+		if err != nil {
+			return nil, err
+		}
+		s := selection{text: text, by: by}
+		for _, p := range prefixes {
+			id, err := find(p)
+			if err != nil {
+				return nil, err
+			}
+			if !slices.Contains(s.ids, id) {
+				s.ids = append(s.ids, id)
+			}
+		}
+		if len(prefixes) == 0 {
+			if groups == nil {
+				if groups, err = a.groups(ctx, cmd); err != nil {
+					return nil, err
+				}
+			}
+			if s.ids, err = sessionsOf(groups, by); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// groups lists the cases of all sessions.
+func (a *app) groups(ctx context.Context, cmd *cli.Command) (list []analyze.Summary, err error) {
+	db, done, err := a.sql(ctx, cmd)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	return db.Groups(ctx)
+}
+
+// sessionsOf are those with a case that meets the conditions, as far as cases
+// tell: a kind of cache hit is known of requests alone.
+func sessionsOf(groups []analyze.Summary, by analyze.Conditions) ([]string, error) {
+	ofCases := slices.DeleteFunc(slices.Clone(by), func(c analyze.Condition) bool { return c.Key == "prefix_cache_hit" })
+	var ids []string
+	for _, g := range groups {
+		if ofCases.Match(&g) && !slices.Contains(ids, g.SessionID) {
+			ids = append(ids, g.SessionID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, unmet(groups, ofCases)
+	}
+	return ids, nil
+}
+
+// unmet says of conditions that choose nothing which one it is that nothing
+// meets, and what there is instead.
+func unmet(rows []analyze.Summary, by analyze.Conditions) error {
+	if len(rows) == 0 {
+		return usagef("there is no session to choose from: `tokwatt collect` makes one")
+	}
+	c, values := by.Unmet(rows)
+	hint := ""
+	if near := nearestWord(values, c.Value); near != "" {
+		hint = fmt.Sprintf("did you mean %s=%s? ", c.Key, near)
+	}
+	for i, v := range values {
+		if v == "" {
+			values[i] = "none"
+		}
+	}
+	return usagef("no case has %s: %sthere is %s", c, hint, few(values))
+}
+
+// nearestWord is the one of the words that a mistyped one may stand for; empty:
+// none.
+func nearestWord(words []string, typed string) string {
+	var named []*cli.Command
+	for _, w := range words {
+		if w != "" {
+			named = append(named, &cli.Command{Name: w})
+		}
+	}
+	if near := cli.SuggestCommand(named, typed); slices.Contains(words, near) { // the library knows of help too
+		return near
+	}
+	return ""
+}
+
+// rowsOf are the summaries that a selection chooses.
+func (s selection) rowsOf(ctx context.Context, db *duck.DB) ([]analyze.Summary, error) {
+	all, err := db.Summaries(ctx, duck.SummaryFilter{Sessions: s.ids, Points: true})
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, usagef("no batch of %s has ended yet: wait for it, or choose other sessions", s.text)
+	}
+	rows := slices.DeleteFunc(slices.Clone(all), func(r analyze.Summary) bool { return !s.by.Match(&r) })
+	if len(rows) == 0 {
+		return nil, unmet(all, s.by)
+	}
+	return rows, nil
+}
