@@ -88,6 +88,9 @@ type curveMarks struct {
 // Plot implements gonum's Plotter: faint batches at the back, medians in front.
 func (m curveMarks) Plot(c draw.Canvas, g *gonum.Plot) {
 	x, y := g.Transforms(&c)
+	for _, v := range m.panel.Changes {
+		c.StrokeLine2(draw.LineStyle{Color: m.th.axis, Width: 0.6, Dashes: []vg.Length{1.5, 1.5}}, x(v), c.Min.Y, x(v), c.Max.Y)
+	}
 	at := places(m.panel, x, y)
 	for i, s := range m.panel.Series {
 		for j, p := range s.Points {

@@ -30,8 +30,10 @@ type Panel struct {
 	// Of Traces, whose x axis is in seconds:
 	Traces []Trace
 	Bands  []Band    // behind them
-	Lanes  [][]Label // above them, from top to bottom
+	Lanes  [][]Label // above them, from top to bottom; above Times as well
 	Cuts   []float64 // where time was left out
+
+	Changes []float64 // Times: where a version changed
 }
 
 // PanelKind says how the points of a panel are drawn.
@@ -42,6 +44,7 @@ const (
 	Curves PanelKind = iota // medians joined by lines, over a number on the x axis
 	Strips                  // a lane per case from top to bottom, its distribution along the x axis
 	Traces                  // a quantity over time
+	Times                   // as Curves, over seconds since 1970
 )
 
 // Axis is the range of an axis and what is written along it.
@@ -73,7 +76,7 @@ type Tail struct {
 
 // Point is one case. All its figures are finite and not negative.
 type Point struct {
-	X      float64 // Curves: place on the x axis; Strips: the lane, counted downwards
+	X      float64 // Curves, Times: place on the x axis; Strips: the lane, counted downwards
 	Median float64
 	Lo, Hi *float64  // the interval of the median, nil where n is too small for one; Energy: its bounds
 	Tails  []Tail    // Strips: far quantiles of the requests, where there are enough of them

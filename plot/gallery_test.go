@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"tokwatt/analyze"
@@ -144,7 +145,7 @@ func gallery() []picture {
 	for i := range equal {
 		equal[i].prefill, equal[i].decode, equal[i].knee = 1450, 62, 6
 	}
-	return append(append([]picture{
+	return append([]picture{
 		{"one", of(Scaling, matrixOf(one, []int64{128, 512, 2048, 4096}, []int64{1}, 6), Options{}), 2},
 		{"two", of(Scaling, matrixOf(servers()[:2], []int64{128, 512, 2048, 8192}, []int64{1}, 8), Options{}), 2},
 		{"six", of(Scaling, matrixOf(servers(), doublings(128, 16384), []int64{1}, 8), Options{}), 2},
@@ -173,7 +174,7 @@ func gallery() []picture {
 		{"latency_long", of(Latency, matrixOf(long, []int64{128, 131072}, []int64{1}, 12), Options{By: []string{"pp"}}), 2},
 		{"latency_long_lanes", of(Latency, matrixOf(long, []int64{512}, []int64{1}, 6), Options{By: []string{"pp"}}), 2},
 		{"latency_ttft", of(Latency, matrixOf(servers()[:2], []int64{128, 512}, []int64{1}, 12), Options{Y: []string{"ttft_ms"}}), 1},
-	}, powerGallery()...), energyGallery()...)
+	}, slices.Concat(powerGallery(), energyGallery(), historyGallery())...)
 }
 
 // TestGallery builds every picture and writes it in every format twice: the

@@ -73,11 +73,11 @@ func (p page) drawStrips(c draw.Canvas) {
 func (f *Figure) layout(th theme) page {
 	columns := min(len(f.Panels), panelColumns)
 	p := page{width: narrowWidth}
-	traces := f.Panels[0].Kind == Traces
-	if traces {
+	overTime := f.Panels[0].Kind.overTime()
+	if overTime {
 		columns = 1 // below each other, on one axis of time
 	}
-	if columns > 1 || traces {
+	if columns > 1 || overTime {
 		p.width = wideWidth
 	}
 	inner := p.width - 2*margin
@@ -89,6 +89,9 @@ func (f *Figure) layout(th theme) page {
 	p.strips = append(p.strips, paragraph(textStyle(noteSize, th.muted), f.Notes, inner, 0))
 	return p
 }
+
+// overTime tells whether the x axis is one of time, which all panels share.
+func (k PanelKind) overTime() bool { return k == Traces || k == Times }
 
 func space(h vg.Length) strip { return strip{h, func(draw.Canvas) {}} }
 
@@ -130,7 +133,7 @@ func panels(list []Panel, columns int, th theme) strip {
 	}
 	height, foot, gap := panelHeight(list), vg.Length(labelHeight), vg.Length(rowGap)
 	head, lanes := vg.Length(titleHeight), laneStep*vg.Length(len(list[0].Lanes))
-	if list[0].Kind == Traces {
+	if list[0].Kind.overTime() {
 		gap -= labelHeight // the axis of time is named below the last
 		if list[0].Title == "" {
 			head = 6
@@ -155,7 +158,7 @@ func panelHeight(list []Panel) vg.Length {
 	switch {
 	case list[0].Kind == Strips:
 		return laneHeight*vg.Length(list[0].Y.Max) + 18
-	case list[0].Kind == Traces && len(list) > 1:
+	case list[0].Kind.overTime() && len(list) > 1:
 		return tracesHeight
 	}
 	return curvesHeight

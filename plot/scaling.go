@@ -48,8 +48,9 @@ func Scaling(summaries []analyze.Summary, opt Options) (*Figure, error) {
 		Subtitle: common(without(allKeys(), append(told(src), x.name)...), rows),
 		Legend:   legendOf(src),
 	}
+	place := func(s *analyze.Summary) float64 { v, _ := x.number(s); return v }
 	for _, m := range metrics {
-		p, err := curves(src, m, x, axis, logY)
+		p, err := curves(src, m, place, axis, logY)
 		if err != nil {
 			return nil, err
 		}
@@ -169,10 +170,9 @@ func scalingAxis(k key, values []float64, log bool, panels int) Axis {
 	return axis
 }
 
-// curves makes the panel of one metric.
-func curves(src source, m metric, x key, axis Axis, logY bool) (Panel, error) {
+// curves makes the panel of one metric; place is where a case is on the axis.
+func curves(src source, m metric, place func(*analyze.Summary) float64, axis Axis, logY bool) (Panel, error) {
 	panel := Panel{Title: m.title, Kind: Curves, X: axis}
-	place := func(s *analyze.Summary) float64 { v, _ := x.number(s); return v }
 	for i, g := range src.groups {
 		pts, err := points(g.rows, m.Name, place, false, logY)
 		if err != nil {
@@ -242,12 +242,17 @@ func scalingTitle(metrics []metric, x key) string {
 
 // scalingNotes explains the marks, and what else goes along a line.
 func scalingNotes(fig *Figure, src source, x key) []string {
+	return append([]string{medianNote(fig)}, lengthNotes(src, x)...)
+}
+
+// medianNote explains medians, batches and whiskers.
+func medianNote(fig *Figure) string {
 	sp := spanOf(fig.Panels)
 	first := "Median of " + sp.count() + " per point"
 	if sp.raw {
 		first += ", single batches in faint dots"
 	}
-	return append([]string{first + ". " + sp.whiskersNote()}, lengthNotes(src, x)...)
+	return first + ". " + sp.whiskersNote()
 }
 
 // lengthNotes says that tg goes along a line, where it does.

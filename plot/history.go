@@ -1,0 +1,182 @@
+package plot
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"tokwatt/analyze"
+)
+
+// History shows a metric over sessions in the order of time: a panel per
+// metric (generation_tps where Options.Y names none), a line per target and
+// case, medians with their intervals. What changed from one session to the
+// next, tokwatt's version, an engine's or an operating system's, stands above
+// the panels, each over the time that it was in use, with an upright line where
+// it changed. An axis on which all values lie in its upper half does not start
+// at 0, and a footnote says so.
+//
+// It refuses rows of a session that sessions does not have, fewer than two
+// sessions, two cases on one point, and more series than can be told apart.
+func History(summaries []analyze.Summary, sessions []analyze.SessionVersions, opt Options) (*Figure, error) {
+	rows, err := rowsOf(summaries)
+	if err != nil {
+		return nil, err
+	}
+	log, err := historyOptions(opt)
+	if err != nil {
+		return nil, err
+	}
+	metrics, notes, err := panelMetrics(rows, opt.Y, []string{"generation_tps"})
+	if err != nil {
+		return nil, err
+	}
+	shown := drawn(rows, metrics)
+	t, err := newTimeline(shown, sessions)
+	if err != nil {
+		return nil, err
+	}
+	src, err := historySeries(shown, opt.By)
+	if err != nil {
+		return nil, err
+	}
+	fig := &Figure{
+		Title:    historyTitle(metrics, len(t.sessions)),
+		Subtitle: common(without(allKeys(), append(told(src), "engine_version")...), shown),
+		Legend:   legendOf(src),
+	}
+	if err := fig.historyPanels(src, t, metrics, log); err != nil {
+		return nil, err
+	}
+	lanes, changes, lanesNote := t.lanes(src.rows, stretch{fig.Panels[0].X.Min, fig.Panels[0].X.Max})
+	fig.Panels[0].Lanes = lanes
+	for i := range fig.Panels {
+		fig.Panels[i].Changes = changes
+	}
+	fig.Notes = append([]string{medianNote(fig)}, lanesNote...)
+	fig.Notes = append(fig.Notes, notZeroNote(fig))
+	fig.Notes = append(append(fig.Notes, notes...), lossNotes(rows, metrics)...)
+	return fig.finished(), nil
+}
+
+// historyOptions refuses what this figure has no place for, and tells whether
+// its values are logarithmic.
+func historyOptions(opt Options) (log bool, err error) {
+	x, y, _, err := logarithmic(opt.Log)
+	switch {
+	case err != nil:
+		return false, err
+	case x:
+		return false, fmt.Errorf("--log %s does not go with history, whose x axis is time: say --log y", opt.Log)
+	case opt.X != "":
+		return false, fmt.Errorf("--x %s does not go with history, whose x axis is time: --by says what the lines are", opt.X)
+	}
+	return y, nil
+}
+
+// timeline is the sessions of a figure in the order of time.
+type timeline struct {
+	sessions []analyze.SessionVersions
+	at       map[string]float64 // seconds since 1970, by session id
+}
+
+func newTimeline(rows []*analyze.Summary, sessions []analyze.SessionVersions) (timeline, error) {
+	t := timeline{at: map[string]float64{}}
+	for _, s := range sessions {
+		if slices.ContainsFunc(rows, func(r *analyze.Summary) bool { return r.SessionID == s.SessionID }) {
+			t.sessions = append(t.sessions, s)
+			t.at[s.SessionID] = seconds(s.StartedAt)
+		}
+	}
+	for _, r := range rows {
+		if _, ok := t.at[r.SessionID]; !ok {
+			return t, fmt.Errorf("session %s has no start that is known: `tokwatt check` looks at the store", shortID(r.SessionID))
+		}
+	}
+	if len(t.sessions) < 2 {
+		return t, fmt.Errorf("a history needs two sessions, and only %s is chosen: without an id all of them are taken", shortID(rows[0].SessionID))
+	}
+	slices.SortStableFunc(t.sessions, func(a, b analyze.SessionVersions) int { return a.StartedAt.Compare(b.StartedAt) })
+	return t, nil
+}
+
+func (t timeline) span() (from, to time.Time) {
+	return t.sessions[0].StartedAt, last(t.sessions).StartedAt
+}
+
+// historySeries makes a series of what is the same in each session but for the
+// versions, which are along the axis.
+func historySeries(rows []*analyze.Summary, by []string) (source, error) {
+	along, _ := pick([]string{"session_id"})
+	free := along
+	if !slices.Contains(by, "engine_version") {
+		free, _ = pick([]string{"session_id", "engine_version"})
+	}
+	src, err := arrange(rows, free, by)
+	if err != nil {
+		return src, err
+	}
+	if a, _ := collision(append(slices.Clip(src.series), along...), rows); a != nil {
+		return src, fmt.Errorf("session %s has two versions of %s, which would fall on one point: tell them apart with --by engine,engine_version", shortID(a.SessionID), a.Engine)
+	}
+	return src, nil
+}
+
+func (f *Figure) historyPanels(src source, t timeline, metrics []metric, log bool) error {
+	axis := dateAxis(t.span())
+	for i, m := range metrics {
+		p, err := curves(src, m, func(s *analyze.Summary) float64 { return t.at[s.SessionID] }, axis, log)
+		if err != nil {
+			return err
+		}
+		p.Kind = Times
+		if !log {
+			p.Y = closeAround(p.Y, p.Series)
+		}
+		if i < len(metrics)-1 {
+			p.X.Label = ""
+		}
+		if len(metrics) == 1 {
+			p.Title = "" // the figure's own has it
+		}
+		f.Panels = append(f.Panels, p)
+	}
+	return nil
+}
+
+// closeAround moves the start of a linear axis up to the values where all of them
+// lie in its upper half: a history is looked at for small changes.
+func closeAround(a Axis, series []Series) Axis {
+	lo, hi := extent(series)
+	if lo < a.Max/2 || lo == hi && lo == 0 {
+		return a
+	}
+	step := niceStep(max(hi-lo, hi*0.02) / wantedSteps)
+	first := int(lo/step - 0.02)
+	a.Ticks = nil
+	for k := first; ; k++ {
+		a.Ticks = append(a.Ticks, Tick{float64(k) * step, decimal(float64(k)*step, step)})
+		if float64(k)*step >= hi+0.02*step {
+			break
+		}
+	}
+	a.Min, a.Max = a.Ticks[0].Value, last(a.Ticks).Value
+	return a
+}
+
+func historyTitle(metrics []metric, sessions int) string {
+	var titles []string
+	for _, m := range metrics {
+		titles = append(titles, m.title)
+	}
+	return sentence(titles) + fmt.Sprintf(" over %d sessions", sessions)
+}
+
+func notZeroNote(fig *Figure) string {
+	for _, p := range fig.Panels {
+		if p.Y.Min > 0 && !p.Y.Log {
+			return "The axis does not start at 0."
+		}
+	}
+	return ""
+}

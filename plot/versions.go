@@ -1,0 +1,146 @@
+package plot
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tokwatt/analyze"
+)
+
+// use is a version of something in one session.
+type use struct {
+	at      float64
+	version string
+}
+
+// used is the versions of one thing in the order of time.
+type used struct {
+	name string // empty where the versions bring it, as those of systems do
+	uses []use
+}
+
+// maxVersionLanes is how many things that change stand above a panel.
+const maxVersionLanes = 5
+
+// lanes are the versions above the panels, a lane for each thing that changed,
+// and where the changes are. The notes have what did not change, and what found
+// no room.
+func (t timeline) lanes(rows []*analyze.Summary, window stretch) (lanes [][]Label, changes []float64, notes []string) {
+	var constant, left []string
+	for _, u := range t.used(rows) {
+		stretches := u.stretches(window)
+		switch {
+		case len(stretches) == 1:
+			constant = append(constant, u.called(stretches[0].Text))
+			continue
+		case len(stretches) == 0:
+			continue
+		case len(lanes) == maxVersionLanes:
+			left = append(left, cmp.Or(u.name, "the system"))
+			continue
+		}
+		for _, s := range stretches[1:] {
+			changes = append(changes, s.From)
+		}
+		lane, note := u.lane(stretches, window)
+		lanes = append(lanes, lane)
+		notes = append(notes, note)
+	}
+	if len(lanes) > 0 {
+		notes = append([]string{"Upright lines: a version changed, as stands above."}, notes...)
+	}
+	if constant != nil {
+		notes = append(notes, "In all sessions: "+strings.Join(constant, ", ")+".")
+	}
+	if left != nil {
+		notes = append(notes, "Changed as well, and is not marked: "+strings.Join(left, ", ")+".")
+	}
+	slices.Sort(changes)
+	return lanes, slices.Compact(changes), notes
+}
+
+// used lists what has versions: tokwatt, each engine, and each host's system.
+func (t timeline) used(rows []*analyze.Summary) []used {
+	tool := used{name: "tokwatt"}
+	systems := map[string]*used{}
+	var list []used
+	var hosts []string
+	for _, s := range t.sessions {
+		tool.uses = append(tool.uses, use{t.at[s.SessionID], s.Tool})
+		if systems[s.Host] == nil {
+			systems[s.Host] = &used{}
+			hosts = append(hosts, s.Host)
+		}
+		systems[s.Host].uses = append(systems[s.Host].uses, use{t.at[s.SessionID], s.OS})
+	}
+	list = append(list, tool)
+	engine, _ := pick([]string{"engine"})
+	for _, g := range groups(engine, rows) {
+		u := used{name: g.name}
+		for _, r := range g.rows {
+			u.uses = append(u.uses, use{t.at[r.SessionID], r.EngineVersion})
+		}
+		slices.SortStableFunc(u.uses, func(a, b use) int { return cmp.Compare(a.at, b.at) })
+		list = append(list, u)
+	}
+	for _, h := range hosts {
+		if len(hosts) > 1 {
+			systems[h].name = h + ":"
+		}
+		list = append(list, *systems[h])
+	}
+	return list
+}
+
+// stretches are the times of each version that is known, from its first session
+// to the next one's.
+func (u used) stretches(window stretch) []Label {
+	var list []Label
+	for _, v := range u.uses {
+		n := len(list)
+		if v.version == "" || n > 0 && list[n-1].Text == v.version {
+			continue
+		}
+		if n > 0 {
+			list[n-1].To = v.at
+		}
+		list = append(list, Label{v.at, window.to, v.version})
+	}
+	return slices.DeleteFunc(list, func(l Label) bool { return l.From == l.To }) // two in one session
+}
+
+// called is a version with the name of what it is of.
+func (u used) called(version string) string { return strings.TrimSpace(u.name + " " + version) }
+
+// lane words the stretches as their room allows: name and version, else the
+// version alone, else a number that the note explains.
+func (u used) lane(stretches []Label, window stretch) (lane []Label, note string) {
+	lane = slices.Clone(stretches)
+	for i := range lane {
+		lane[i].Text = u.called(lane[i].Text)
+	}
+	if fits(lane, window) {
+		return lane, ""
+	}
+	var unsaid []string
+	for i, s := range stretches {
+		for _, text := range []string{u.called(s.Text), s.Text, fmt.Sprint(i + 1), ""} {
+			if lane[i].Text = text; fits(lane[i:i+1], window) {
+				break
+			}
+		}
+		switch lane[i].Text {
+		case fmt.Sprint(i + 1):
+			unsaid = append(unsaid, fmt.Sprintf("%d: %s", i+1, s.Text))
+		case "":
+			unsaid = append(unsaid, s.Text)
+		}
+	}
+	name := cmp.Or(strings.TrimSuffix(u.name, ":"), "system")
+	if unsaid == nil {
+		return lane, ""
+	}
+	return lane, "Versions of " + name + " without room above: " + strings.Join(unsaid, ", ") + "."
+}
