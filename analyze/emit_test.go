@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"strconv"
 	"testing"
 
 	"tokwatt/analyze"
@@ -22,6 +23,11 @@ type emitted struct {
 	Lo, Hi, Coverage                       *float64
 	StdDev, SampleSD, PooledMean, PooledCV *float64
 	U, P                                   *float64
+	Change, From, To, Covered              *float64
+	Cases                                  [][2][]float64 // of a comparison: a case's batches of A and of B
+	GeometricMean                          *float64
+	MeanOf                                 int
+	Holm                                   []*float64
 }
 
 func TestEmitStatistics(t *testing.T) {
@@ -70,5 +76,35 @@ func newEmitted(rnd *rand.Rand, i int) emitted {
 	e.StdDev, e.SampleSD, e.PooledMean, e.PooledCV = p.StdDev, p.SampleSD, p.Mean, p.CV
 	r := analyze.MannWhitney(e.A, e.B)
 	e.U, e.P = r.U, r.P
+	change, interval := analyze.RelativeChange(e.A, e.B)
+	if e.Change = change; interval != nil {
+		e.From, e.To, e.Covered = &interval.Lo, &interval.Hi, &interval.Coverage
+	}
+	for range 2 + rnd.IntN(5) {
+		e.Cases = append(e.Cases, [2][]float64{draw(1 + rnd.IntN(12)), draw(1 + rnd.IntN(12))})
+	}
+	e.compare()
 	return e
+}
+
+// compare fills what follows from the cases together.
+func (e *emitted) compare() {
+	var sides [2]analyze.Selected
+	for i, c := range e.Cases {
+		for k := range sides {
+			s := row(strconv.Itoa(k), int64(i), 1, "pp="+strconv.Itoa(i))
+			s.Stats = map[string]analyze.Stat{"generation_tps": {Points: c[k]}}
+			sides[k].Rows = append(sides[k].Rows, s)
+		}
+	}
+	set, err := analyze.Compare(sides[0], sides[1], rate)
+	if err != nil {
+		panic(err)
+	}
+	for _, p := range set.Pairs {
+		e.Holm = append(e.Holm, p.Holm)
+	}
+	for _, m := range set.Means {
+		e.GeometricMean, e.MeanOf = &m.Change, m.Cases
+	}
 }

@@ -2,10 +2,13 @@
 """Holds the statistics of package analyze, those of the view asiai in SQL, and
 the energies of batches, against numpy and scipy.
 
-Runs the Go side on 600 random inputs and computes each figure anew; then the
-view asiai over 300 targets with random runs of random prompt kinds; then 300
-batches under random readings of counters and of power. A figure
-may differ by 1e-12 of the largest value that went into it; NULL must be NULL.
+Runs the Go side on 600 random inputs and computes each figure anew: quantiles,
+spreads, the interval of the median, the rank test, the change with its interval,
+Holm's correction and the geometric mean over cases. Then the view summary over
+250 cases, asked once with one thread and once with four and its rows in another
+order; the view asiai over 300 targets with random runs of random prompt kinds;
+300 batches under random readings of counters and of power. A figure may differ
+by 1e-12 of the largest value that went into it; NULL must be NULL.
 Needs numpy and scipy; run it in the root of the repository.
 """
 import json
@@ -38,6 +41,55 @@ def rank_test(a, b):
     return r.statistic, r.pvalue
 
 
+def orders(n, m):
+    """How many orders of n and m numbers have each U, by the Gaussian binomial
+    coefficient's polynomial, in integers."""
+    counts = [1]
+    for i in range(1, n + 1):
+        grown = [0] * (len(counts) + m + i)  # times (1 - q^(m+i))
+        for k, c in enumerate(counts):
+            grown[k] += c
+            grown[k + m + i] -= c
+        for k in range(i, len(grown)):  # over (1 - q^i)
+            grown[k] += grown[k - i]
+        counts = grown[: i * m + 1]
+    return counts
+
+
+def shift_rank(n, m):
+    """Which of the n m differences bounds the interval, and what it covers."""
+    if n * m > 10_000:
+        middle, sd = n * m / 2, np.sqrt(n * m * (n + m + 1) / 12)
+        k = int(middle)
+        while 2 * stats.norm.cdf((k - 0.5 - middle) / sd) > 0.05:
+            k -= 1
+        return k, 1 - 2 * stats.norm.cdf((k - 0.5 - middle) / sd)
+    counts = orders(n, m)
+    every, missed, k = sum(counts), 0, 0
+    while 2 * (missed + counts[k]) * 20 <= every:
+        missed, k = missed + counts[k], k + 1
+    return k, 1 - 2 * missed / every
+
+
+def relative_change(a, b):
+    if min(len(a), len(b)) < 4:
+        return None, None, None, None
+    logs = np.sort(np.subtract.outer(np.log(b), np.log(a)).ravel())
+    k, covers = shift_rank(len(a), len(b))
+    return np.expm1(np.median(logs)), np.expm1(logs[k - 1]), np.expm1(logs[-k]), covers
+
+
+def holm(ps):
+    """Each p times the number of those at least as high, made monotone."""
+    ranked = sorted(i for i, p in enumerate(ps) if p is not None)
+    ranked.sort(key=lambda i: ps[i])
+    out, highest = [None] * len(ps), 0.0
+    for rank, i in enumerate(ranked):
+        highest = max(highest, min(1.0, ps[i] * (len(ranked) - rank)))
+        out[i] = highest
+    return out
+
+
 def pooled(groups):
     groups = [np.array(g, float) for g in groups]
     every = np.concatenate(groups) if groups else np.array([])
@@ -64,6 +116,22 @@ def expected(case):
     out["Lo"], out["Hi"], out["Coverage"] = interval(a)
     out["StdDev"], out["SampleSD"], out["PooledMean"], out["PooledCV"] = pooled(case["Groups"] or [])
     out["U"], out["P"] = rank_test(case["A"] or [], case["B"] or [])
+    out["Change"], out["From"], out["To"], out["Covered"] = relative_change(case["A"] or [], case["B"] or [])
+    changes = [c for c in (relative_change(*sides)[0] for sides in case["Cases"]) if c is not None]
+    out["MeanOf"] = len(changes) if len(changes) > 1 else 0
+    out["GeometricMean"] = stats.gmean(np.array(changes) + 1) - 1 if len(changes) > 1 else None
+    return out
+
+
+def expected_summary(batches):
+    every, points = np.concatenate(batches), [np.median(b) for b in batches]
+    n, out = len(every), {"N": len(every)}
+    out["Median"], out["Mean"] = np.median(every), every.mean()
+    out["SD"] = every.std(ddof=1) if n > 1 else None
+    out["P90"] = np.quantile(every, 0.9) if n >= 10 else None
+    out["P99"] = np.quantile(every, 0.99) if n >= 100 else None
+    out["Lo"], out["Hi"], out["Coverage"] = interval(points)
+    out["CV"] = 100 * np.std(points) / np.mean(points) if len(points) > 1 else None
     return out
 
 
@@ -125,8 +193,22 @@ def main():
     for i, case in enumerate(cases):
         largest = max([1.0] + [abs(x) for g in [case["A"] or [], *(case["Groups"] or [])] for x in g])
         for name, want in expected(case).items():
-            scale = 1.0 if name in ("P", "Coverage", "U", "N") else largest
+            scale = 1.0 if name in ("P", "Coverage", "U", "N", "Covered", "MeanOf") else largest
+            if name in ("Change", "From", "To", "GeometricMean") and want is not None:
+                scale = 1 + abs(want)
             c.hold(f"input {i}", name, case[name], want, scale)
+        for k, want in enumerate(holm([rank_test(*sides)[1] for sides in case["Cases"]])):
+            c.hold(f"input {i}", f"Holm of case {k}", case["Holm"][k], want, 1.0)
+    summaries = emitted("./analyze/duck", "TestEmitSummary")
+    for session, case in summaries.items():
+        largest = max(x for b in case["Batches"] for x in b)
+        for name, want in expected_summary(case["Batches"]).items():
+            for threads in ("Alone", "Many"):
+                c.hold(f"summary of {session}, {threads}", name, case[threads][name], want, 1.0 if name in ("N", "Coverage") else largest)
+        for threads in ("Alone", "Many"):
+            if case[threads]["Stability"] != stability(case[threads]["CV"]):
+                c.bad += 1
+                print(f"summary of {session}: {case[threads]['Stability']!r} of cv {case[threads]['CV']}", file=sys.stderr)
     targets = emitted("./analyze/duck", "TestEmitAsiai")
     classes = set()
     for session, case in targets.items():
@@ -143,8 +225,8 @@ def main():
             c.hold(f"batch {i}", name, case[name], want, 1e3 * max(case["To"], want))  # stamps are of 1 ns
     if classes != {"", "stable", "variable", "unstable"}:
         sys.exit(f"the targets have only the classes {classes}")
-    print(f"{c.compared} figures of {len(cases)} inputs, {len(targets)} targets and {len(batches)} batches: {c.bad} differ; largest difference {c.worst:.1e}")
-    if c.bad or c.compared < 8000:
+    print(f"{c.compared} figures of {len(cases)} inputs, {len(summaries)} cases, {len(targets)} targets and {len(batches)} batches: {c.bad} differ; largest difference {c.worst:.1e}")
+    if c.bad or c.compared < 18000:
         sys.exit(1)
 
 

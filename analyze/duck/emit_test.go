@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 
 	"tokwatt/analyze"
@@ -172,4 +173,85 @@ func (e *emittedEnergy) records(id int64) []collect.Record {
 			Chunks: []collect.Chunk{{T: 1e9, Kind: collect.KindContent}}, Report: collect.Report{CompletionTokens: &n}}}},
 		samples,
 	}
+}
+
+// emittedCase is a case of random batches, and its row of the view summary for
+// one metric, with one thread and with several, of rows in another order.
+type emittedCase struct {
+	Batches [][]float64
+	Alone   emittedStat
+	Many    emittedStat
+}
+
+type emittedStat struct {
+	N                                                int64
+	Median, Lo, Hi, Coverage, Mean, SD, P90, P99, CV *float64
+	Stability                                        string
+}
+
+func TestEmitSummary(t *testing.T) {
+	if *emit == "" {
+		t.Skip("for scripts/check_stats.py: give -emit")
+	}
+	rnd := rand.New(rand.NewPCG(17, 18))
+	cases, rows := drawCases(rnd)
+	alone := summarized(t, cases, rows, 1)
+	rnd.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+	many := summarized(t, cases, rows, 4)
+	for session, c := range cases {
+		c.Alone, c.Many = alone[session], many[session]
+	}
+	text, err := json.Marshal(cases)
+	if err == nil {
+		err = os.WriteFile(*emit, text, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// drawCases draws cases of one batch to some sixty, of one request to four each,
+// and the requests' rows.
+func drawCases(rnd *rand.Rand) (cases map[string]*emittedCase, rows []string) {
+	cases = map[string]*emittedCase{}
+	for i := range 250 {
+		session := fmt.Sprintf("s%03d", i)
+		c := &emittedCase{}
+		for b := range 1 + rnd.IntN(1+i/4) {
+			var batch []float64
+			for range 1 + rnd.IntN(4) {
+				v := []float64{0, 50, 1.2e10}[i%3] + math.Abs(rnd.NormFloat64())*4
+				if i%4 == 0 {
+					v = float64(20 + rnd.IntN(4))
+				}
+				batch = append(batch, v)
+				rows = append(rows, fmt.Sprintf("('%s', 'h', '2026-01-02', %d, %d, 'ok', [], true, true, true, 'server', %s)",
+					session, 100001+b, len(rows), strconv.FormatFloat(v, 'e', -1, 64)))
+			}
+			c.Batches = append(c.Batches, batch)
+		}
+		cases[session] = c
+	}
+	return cases, rows
+}
+
+// summarized is what the view makes of the rows, by session.
+func summarized(t *testing.T, cases map[string]*emittedCase, rows []string, threads int) map[string]emittedStat {
+	f := newFixture(t)
+	for session, c := range cases {
+		f.session(session)
+		f.case_(session, 1, len(c.Batches), "cold")
+	}
+	f.exec(`insert into requests (session_id, host, date, batch_id, request_id, status, flags,
+		in_stats, in_cold_stats, in_prefill_stats, tokens_source, generation_tps) values %s`, strings.Join(rows, ", "))
+	summaries, err := f.open(Options{Threads: threads}).Summaries(t.Context(), SummaryFilter{})
+	if err != nil || len(summaries) != len(cases) {
+		t.Fatalf("%d summaries, want %d; error %v", len(summaries), len(cases), err)
+	}
+	out := map[string]emittedStat{}
+	for _, s := range summaries {
+		g := s.Stats["generation_tps"]
+		out[s.SessionID] = emittedStat{g.N, g.Median, g.Lo, g.Hi, g.Coverage, g.Mean, g.SD, g.P90, g.P99, s.CV, s.Stability}
+	}
+	return out
 }
