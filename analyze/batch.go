@@ -178,7 +178,7 @@ func aggSteady(c *Context, ds []derivation) *float64 {
 	a, b := math.Inf(-1), math.Inf(1)
 	for i := range ds {
 		d := &ds[i]
-		if d.row.Status != StatusOK || d.spanS() == nil || d.counted() == nil || d.tooMany() {
+		if d.row.Status != StatusOK || d.spanS() == nil || d.out.n == 0 || d.counted() == nil || d.tooMany() || !sent(d.r) {
 			return nil
 		}
 		a = max(a, float64(d.r.StartNS)+float64(d.out.first))
@@ -214,11 +214,14 @@ func (d *derivation) tokensWithin(a, b float64) float64 {
 
 // dispatchSpread is the last send − the first send in µs, as measured.
 func dispatchSpread(b *collect.Batch) *float64 {
-	if len(b.Requests) == 0 {
+	if len(b.Requests) == 0 || !sent(&b.Requests[0]) {
 		return nil
 	}
 	first, last := b.Requests[0].StartNS, b.Requests[0].StartNS
 	for i := range b.Requests {
+		if !sent(&b.Requests[i]) {
+			return nil
+		}
 		first = min(first, b.Requests[i].StartNS)
 		last = max(last, b.Requests[i].StartNS)
 	}

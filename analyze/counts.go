@@ -10,8 +10,10 @@ import (
 // outputs is what the arrivals of a request tell of its output.
 type outputs struct {
 	n         int64  // arrivals that brought output
-	first     int64  // T of the first of them, if n > 0
-	last      int64  // T of the last of them
+	first     int64  // T of the first of them, if begun
+	last      int64  // T of the last of them, if ended
+	begun     bool   // the time of the first output is known
+	ended     bool   // the time of the last output is known
 	firstText *int64 // T of the first visible text
 	firstTok  *int64 // tokens of the first output arrival, where known
 	weighed   bool   // what the arrivals say of their own tokens may be used: addUp
@@ -19,7 +21,16 @@ type outputs struct {
 	backwards bool   // an arrival is stamped before its predecessor, or before the start
 }
 
-func findOutputs(chunks []collect.Chunk) outputs {
+func findOutputs(r *collect.Request) outputs {
+	o := findArrivals(r.Chunks)
+	o.begun, o.ended = o.n > 0, o.n > 0
+	if r.Stated != nil && o.n == 0 {
+		o.state(r.Stated)
+	}
+	return o
+}
+
+func findArrivals(chunks []collect.Chunk) outputs {
 	var o outputs
 	prev := int64(0)
 	for i := range chunks {
@@ -86,7 +97,7 @@ func (d *derivation) counts() {
 	}
 
 	d.flags.set(flagCoalescedReads, d.out.together)
-	if d.r.Streamed {
+	if d.r.Streamed && (d.out.n > 0 || !d.imported()) {
 		row.Chunks = ptr(d.out.n)
 		if n := d.counted(); n != nil && d.out.n > 0 {
 			d.flags.set(flagMultiTokenChunks, float64(*n)/float64(d.out.n) > 1.05)

@@ -27,6 +27,7 @@ func (c *Context) ollama() bool { return c.Target.Driver == "ollama" }
 //   - figures that can't be true: plausible.go
 //   - status, and which statistics a row may enter: status.go
 //   - the batch: batch.go, its energy: energy.go
+//   - what an imported file states: stated.go
 //
 // A nil energy means that none was measured; exo's own figure then stands in
 // where it gives one (energy_exo.go). No figure of a row is ever NaN or
@@ -59,7 +60,7 @@ type derivation struct {
 // run goes through the rules in the order in which they build on each other.
 func (d *derivation) run() {
 	d.facts()
-	d.out = findOutputs(d.r.Chunks)
+	d.out = findOutputs(d.r)
 	d.counts()
 	d.cache()
 	d.times()
@@ -105,8 +106,11 @@ func (d *derivation) complete() bool { return d.r.Failure == nil }
 
 // told is the source of what the report says.
 func (d *derivation) told() Source {
-	if d.r.Report.Source == collect.ReportEngine {
+	switch {
+	case d.r.Report.Source == collect.ReportEngine:
 		return SourceEngine
+	case d.imported() && d.r.Report.Source == "":
+		return "" // the file does not say whose word it is
 	}
 	return SourceServer
 }

@@ -124,6 +124,9 @@ func (x *exporter) finish() error {
 	for _, t := range x.targets {
 		row := TargetRow{SessionID: x.done.SessionID, TargetInfo: *t}
 		row.PowerWatts, row.PowerScope, row.IdleWatts = x.deriver.TargetPower(t.TargetID)
+		if t.StatedPowerW != nil && row.PowerWatts == nil {
+			row.PowerWatts, row.PowerScope = figure(t.StatedPowerW), t.StatedPowerScope
+		}
 		if err := x.tables.targets.add(row); err != nil {
 			return err
 		}
@@ -256,7 +259,7 @@ func (x *exporter) readings(s *collect.Samples) error {
 }
 
 func sessionRow(s *collect.Session) SessionRow {
-	return SessionRow{
+	row := SessionRow{
 		SessionID:   s.ID,
 		StartedAt:   s.StartedAt,
 		HWChip:      s.Host.Chip,
@@ -276,4 +279,9 @@ func sessionRow(s *collect.Session) SessionRow {
 
 		ClientCalibrationJSON: s.Calibration,
 	}
+	if o := s.Imported; o != nil {
+		row.ImportFormat, row.ImportTool, row.ImportToolVersion = o.Format, o.Tool, o.ToolVersion
+		row.ImportFile, row.ImportHash, row.ImportedAt, row.ImportExtraJSON = o.File, o.Hash, o.ImportedAt, o.Extra
+	}
+	return row
 }

@@ -79,6 +79,7 @@ func rateMetrics() []Metric {
 			"(n − k) / (last output − first output), k = tokens of the first output chunk, where the server or a recount tells"),
 		r("tok_per_sec", "client, Ollama: server",
 			"n / (total_duration − TTFT), Ollama: n / eval_duration; 0.0 where that is under 0.01 s: not measurable, never averaged"),
+		r("mixed_tps", "import", "an imported file's tokens/s of prefill and generation together"),
 	}
 }
 

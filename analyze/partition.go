@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"tokwatt/collect"
 )
@@ -15,7 +16,7 @@ import (
 type partition struct {
 	session string
 	host    string
-	date    string // start of the session in UTC, YYYY-MM-DD
+	date    string // start of the session in UTC, YYYY-MM-DD; its import where that is not known
 }
 
 // unknownHost stands for a host without a name: as an empty partition value it
@@ -23,7 +24,11 @@ type partition struct {
 const unknownHost = "unknown"
 
 func partitionOf(s *collect.Session) (partition, error) {
-	p := partition{session: s.ID, host: s.Host.Name, date: s.StartedAt.UTC().Format("2006-01-02")}
+	day := s.StartedAt
+	if day.IsZero() && s.Imported != nil {
+		day = s.Imported.ImportedAt
+	}
+	p := partition{session: s.ID, host: s.Host.Name, date: day.UTC().Format(time.DateOnly)}
 	if p.host == "" {
 		p.host = unknownHost
 	}

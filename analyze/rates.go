@@ -15,6 +15,7 @@ func (d *derivation) rates() {
 	row.TokPerSec = d.tokPerSec()
 	row.PromptTPS, row.PromptTPSSource = d.prompt()
 	row.GenerationTPS, row.GenerationTPSSource = d.generation()
+	d.stateRates()
 }
 
 // prompt is the server's prefill rate if it reports a plausible one, else

@@ -176,12 +176,14 @@ func TestRoundTripOfWhatIsOnlyCopied(t *testing.T) {
 	s.ID, s.Profile, s.Options, s.Label, s.Tags, s.Note = "s", "exo", "{}", "label", []string{"a", "", "a"}, "note\xff"
 	s.Host = collect.Host{Name: "host", Chip: "chip", Model: "model", CPUCores: ptr(int64(1)), GPUCores: ptr(int64(2)), RAMBytes: ptr(int64(3)),
 		OSName: "os", OSVersion: "v", PowerMode: "low", OnBattery: ptr(true)}
+	s.Imported = &collect.Origin{Format: "if", Tool: "it", ToolVersion: "iv", File: "f.json", Hash: "ih", ImportedAt: s.StartedAt.Add(time.Minute), Extra: "{2}"}
 	seg := &collect.Segment{Segment: 4, StartedAt: s.StartedAt.Add(1500), ToolVersion: "tv", BootID: "boot", PID: 5, PlannedBatches: 6}
 	target := &collect.TargetInfo{TargetID: 7, Engine: "e", EngineVersion: "ev", Driver: "d", Endpoint: "u", ModelID: "m", ServedModel: "sm",
 		ModelFormat: "f", Quantization: "q", Sharding: "sh", InstanceMeta: "im", Nodes: []string{"n1", "n2"}, InstanceID: "i",
 		DownloadS: ptr(1.5), LoadS: ptr(2.5), Sampling: "sj", Cluster: "cj",
-		ContextTokens: ptr(int64(20)), ModelBytes: ptr(int64(21)), ModelGPUBytes: ptr(int64(22)), MaxStreams: ptr(int64(23))}
-	cs := &collect.Case{TargetID: 7, CaseID: 8, PP: ptr(int64(9)), TG: 10, TemplateHeadTokens: ptr(int64(11)), Concurrency: 12,
+		ContextTokens: ptr(int64(20)), ModelBytes: ptr(int64(21)), ModelGPUBytes: ptr(int64(22)), MaxStreams: ptr(int64(23)),
+		StatedPowerW: ptr(28.5), StatedPowerScope: "soc"}
+	cs := &collect.Case{TargetID: 7, CaseID: 8, PP: ptr(int64(9)), Depth: ptr(int64(29)), TG: 10, TemplateHeadTokens: ptr(int64(11)), Concurrency: 12,
 		CacheMode: collect.CachePrefix, ColdMethod: "nonce", EOSBan: "ban", PromptKind: "sized", PromptSource: collect.PromptTokenizer, PromptHash: "ph", Streaming: true}
 	batch := &collect.Batch{CaseID: 8, BatchID: 13, Segment: 4, Requests: []collect.Request{{RequestID: 14, Chunks: []collect.Chunk{
 		{T: 15, Bytes: 16, Tokens: 17, Kind: collect.KindTool}, {T: 18, Bytes: 19, Tokens: collect.TokensUnknown, Kind: collect.KindUsage}}}}}
@@ -195,11 +197,12 @@ func TestRoundTripOfWhatIsOnlyCopied(t *testing.T) {
 	start := s.StartedAt.UTC()
 	for table, rows := range map[string][][]any{
 		"sessions": {{"s", start, end.At.UTC(), "interrupted", "chip", "model", int64(1), int64(2), int64(3), "os", "v", "low", true,
-			"exo", "{}", "label", []string{"a", "", "a"}, "note\uFFFD", `{"stamps":"kernel"}`}},
+			"exo", "{}", "label", []string{"a", "", "a"}, "note\uFFFD", `{"stamps":"kernel"}`,
+			"if", "it", "iv", "f.json", "ih", start.Add(time.Minute), "{2}"}},
 		"segments": {{"s", int64(4), start.Add(time.Microsecond), "tv", "boot", int64(5), int64(6)}},
 		"targets": {{"s", int64(7), "e", "ev", "d", "u", "m", "sm", "f", "q", "sh", "im", []string{"n1", "n2"}, "i", 1.5, 2.5, "sj", "cj",
-			nil, nil, int64(20), int64(21), int64(22), int64(23), nil}},
-		"cases": {{"s", int64(7), int64(8), int64(9), int64(10), int64(11), int64(12), "prefix", "nonce", "ban", "sized", "tokenizer", true, "ph"}},
+			28.5, "soc", int64(20), int64(21), int64(22), int64(23), nil}},
+		"cases": {{"s", int64(7), int64(8), int64(9), int64(10), int64(11), int64(12), "prefix", "nonce", "ban", "sized", "tokenizer", true, "ph", int64(29)}},
 		"chunks": {{"s", int64(14), int64(0), int64(15), int64(16), "tool", int64(17)},
 			{"s", int64(14), int64(1), int64(18), int64(19), "usage", nil}},
 		"samples": {{"s", int64(4), "n1", "so", "gpu", "power", "W", int64(24), int64(25), 26.5},

@@ -33,6 +33,15 @@ type SessionRow struct {
 	Note        string
 	// ClientCalibrationJSON says how wrong this client's own times are.
 	ClientCalibrationJSON string
+
+	// Where the session was imported from; zero where tokwatt measured it.
+	ImportFormat      string
+	ImportTool        string
+	ImportToolVersion string
+	ImportFile        string
+	ImportHash        string
+	ImportedAt        time.Time
+	ImportExtraJSON   string
 }
 
 // SegmentRow is a row of table segments.
@@ -151,6 +160,12 @@ type RequestRow struct {
 	OutputTextPreview string
 	ServerJSON        string
 	StampSource       string // who stamped the arrivals: "kernel", "user"
+
+	MixedTPS   *float64 // imported: prefill and generation together
+	Stated     []string // columns that have an imported file's own figure
+	StatedRule string   // the formula behind its rates
+	StatedSD   *float64 // sample standard deviation of its rate
+	StatedN    *int64   // how many runs its rate is the mean of
 }
 
 // SampleRow is a row of table samples.
@@ -188,6 +203,7 @@ const (
 	SourceClient    Source = "client"    // our own clock
 	SourceTokenizer Source = "tokenizer" // counted by us, with the model's own tokenizer
 	SourceEstimate  Source = "estimate"  // from the length of the text
+	SourceImport    Source = "import"    // the figure of another tool, by its own rule
 )
 
 // CacheHit says how much of a prompt the server had in its prefix cache.

@@ -4,7 +4,7 @@ package analyze
 // of the rules behind derived figures. Both stand in every file; a dataset of
 // another version is written anew from the store.
 const (
-	SchemaVersion  = 1
+	SchemaVersion  = 2
 	FormulaVersion = 1
 )
 

@@ -12,13 +12,14 @@ import "tokwatt/collect"
 func (d *derivation) status() {
 	row := d.row
 	tokens := row.TokensGenerated != nil && *row.TokensGenerated > 0
-	d.flags.set(flagHiddenOutput, d.complete() && tokens && !d.shown())
+	silent := !d.shown() && !d.imported() // a file need not have the text
+	d.flags.set(flagHiddenOutput, d.complete() && tokens && silent)
 	d.flags.set(flagBadFigure, d.badFigure())
 	d.flags.set(flagTTFTExceedsTotal, row.TTFTMS != nil && row.TotalDurationMS != nil && *row.TTFTMS > *row.TotalDurationMS)
 	switch {
 	case !d.complete():
 		row.Status = StatusFailed
-	case !tokens && !d.shown():
+	case !tokens && silent:
 		row.Status = StatusFailed
 		row.ErrorKind = string(collect.ErrEmpty)
 		row.Error = "the answer was complete, without any output and without a token count"

@@ -13,7 +13,7 @@ func sessionColumns() []column[SessionRow] {
 	type row = SessionRow
 	return []column[row]{
 		sessionID(func(r *row) string { return r.SessionID }),
-		wall("started_at", "start of the first segment, UTC", func(r *row) time.Time { return r.StartedAt }),
+		wall("started_at", "start of the first segment, UTC; NULL where an imported file does not say", func(r *row) time.Time { return r.StartedAt }),
 		wall("ended_at", "NULL while the session runs, or where its process died", func(r *row) time.Time { return r.EndedAt }),
 		text("status", "complete, interrupted, failed (nothing was measured); interrupted too where its process died; NULL while it runs", func(r *row) string { return r.Status }),
 		text("hw_chip", "chip or CPU model", func(r *row) string { return r.HWChip }),
@@ -31,6 +31,13 @@ func sessionColumns() []column[SessionRow] {
 		list("tags", "", func(r *row) []string { return r.Tags }),
 		text("note", "", func(r *row) string { return r.Note }),
 		text("client_calibration_json", "how late this client's own times are, from tokwatt calibrate", func(r *row) string { return r.ClientCalibrationJSON }),
+		text("import_format", "format of the file that the session was imported from; NULL, as all of these, where tokwatt measured it", func(r *row) string { return r.ImportFormat }),
+		text("import_tool", "whose measurement it is", func(r *row) string { return r.ImportTool }),
+		text("import_tool_version", "", func(r *row) string { return r.ImportToolVersion }),
+		text("import_file", "base name of the file", func(r *row) string { return r.ImportFile }),
+		text("import_hash", "of the session's part of the file: 16 hexadecimal digits of its SHA-256", func(r *row) string { return r.ImportHash }),
+		wall("imported_at", "where started_at is NULL, date is this day", func(r *row) time.Time { return r.ImportedAt }),
+		text("import_extra_json", "what the file says of the run as a whole, the tool's own averages among it", func(r *row) string { return r.ImportExtraJSON }),
 	}
 }
 
@@ -68,7 +75,7 @@ func targetColumns() []column[TargetRow] {
 		in("s", double("load_duration_s", "", func(r *row) *float64 { return finite(r.LoadS) })),
 		text("sampling_json", "what was sent, and what the server says it used", func(r *row) string { return r.Sampling }),
 		text("cluster_json", "", func(r *row) string { return r.Cluster }),
-		in("W", double("power_watts", "mean power over the target's own window", func(r *row) *float64 { return r.PowerWatts })),
+		in("W", double("power_watts", "mean power over the target's own window; of an imported session what its file states", func(r *row) *float64 { return r.PowerWatts })),
 		text("power_scope", "", func(r *row) string { return r.PowerScope }),
 		in("tok", optInt64("context_tokens", "the context window that was asked for or is in force", func(r *row) *int64 { return r.ContextTokens })),
 		in("B", optInt64("model_size_bytes", "memory that the loaded model takes", func(r *row) *int64 { return r.ModelBytes })),
@@ -95,6 +102,7 @@ func caseColumns() []column[CaseRow] {
 		text("prompt_source", "how the length is known: tokenizer, calibrated, text", func(r *row) string { return string(r.PromptSource) }),
 		boolean("streaming", "a stream was asked for", func(r *row) bool { return r.Streaming }),
 		text("prompt_hash", "of an own prompt: which text it was", func(r *row) string { return r.PromptHash }),
+		in("tok", optInt64("depth", "tokens that the context held before the prompt; NULL: not known, or none", func(r *row) *int64 { return r.Depth })),
 	}
 }
 

@@ -66,7 +66,7 @@ func requestFacts() []column[RequestRow] {
 		int64Col("batch_id", "", func(r *row) int64 { return r.BatchID }),
 		int64Col("request_id", "", func(r *row) int64 { return r.RequestID }),
 		int64Col("segment", "", func(r *row) int64 { return r.Segment }),
-		in("ns", int64Col("start_ns", "just before the request is written, from the segment's origin", func(r *row) int64 { return r.StartNS })),
+		in("ns", int64Col("start_ns", "just before the request is written, from the segment's origin; imported without times: behind the request before", func(r *row) int64 { return r.StartNS })),
 		in("ns", int64Col("end_ns", "end of the response, or when it failed", func(r *row) int64 { return r.EndNS })),
 		int64Col("concurrent_index", "the stream's number, from 0", func(r *row) int64 { return r.ConcurrentIndex }),
 		low(text("status", "ok, failed, invalid (complete, but its figures contradict each other)", func(r *row) string { return string(r.Status) })),
@@ -85,7 +85,7 @@ func requestCounts() []column[RequestRow] {
 		in("tok", optInt64("pp_tokens", "tokens of the rendered prompt, by our own count", func(r *row) *int64 { return r.PPTokens })),
 		in("tok", optInt64("prompt_tokens", "the server's own count; 0 counts as absent", func(r *row) *int64 { return r.PromptTokens })),
 		in("tok", optInt64("tokens_generated", "n: the server's count, else a recount by the model's tokenizer, else max(1, characters / 4), an estimate", func(r *row) *int64 { return r.TokensGenerated })),
-		low(text("tokens_source", "server, engine, tokenizer, estimate", func(r *row) string { return string(r.TokensSource) })),
+		low(text("tokens_source", "server, engine, tokenizer, estimate; NULL where an imported file does not say", func(r *row) string { return string(r.TokensSource) })),
 		in("tok", optInt64("reasoning_tokens", "", func(r *row) *int64 { return r.ReasoningTokens })),
 		in("tok", optInt64("cached_tokens", "of the prompt, taken from the prefix cache", func(r *row) *int64 { return r.CachedTokens })),
 		low(text("prefix_cache_hit", "none, partial, exact, unknown", func(r *row) string { return string(r.PrefixCacheHit) })),
@@ -113,9 +113,9 @@ func requestRates() []column[RequestRow] {
 	type row = RequestRow
 	return []column[row]{
 		metric("prompt_tps", func(r *row) *float64 { return r.PromptTPS }),
-		low(text("prompt_tps_source", "server, engine, client", func(r *row) string { return string(r.PromptTPSSource) })),
+		low(text("prompt_tps_source", "server, engine, client, import", func(r *row) string { return string(r.PromptTPSSource) })),
 		metric("generation_tps", func(r *row) *float64 { return r.GenerationTPS }),
-		low(text("generation_tps_source", "server, engine, client", func(r *row) string { return string(r.GenerationTPSSource) })),
+		low(text("generation_tps_source", "server, engine, client, import", func(r *row) string { return string(r.GenerationTPSSource) })),
 		metric("generation_tps_client", func(r *row) *float64 { return r.GenerationTPSClient }),
 		metric("generation_tps_server", func(r *row) *float64 { return r.GenerationTPSServer }),
 		metric("decode_tps", func(r *row) *float64 { return r.DecodeTPS }),
@@ -136,5 +136,10 @@ func requestRest() []column[RequestRow] {
 		text("output_text_preview", "first 200 code points of the visible text", func(r *row) string { return r.OutputTextPreview }),
 		text("server_json", "the server's statistics, verbatim", func(r *row) string { return r.ServerJSON }),
 		low(text("stamp_source", "who stamped the arrivals: kernel, user", func(r *row) string { return r.StampSource })),
+		metric("mixed_tps", func(r *row) *float64 { return r.MixedTPS }),
+		list("stated", "columns of the row that have an imported file's own figure, by its tool's rule", func(r *row) []string { return r.Stated }),
+		low(text("stated_rule", "the formula behind the stated rates", func(r *row) string { return r.StatedRule })),
+		double("stated_sd", "sample standard deviation of the stated rate over its runs, tok/s", func(r *row) *float64 { return r.StatedSD }),
+		optInt64("stated_n", "how many runs the stated rate is the mean of; NULL: not known, or one", func(r *row) *int64 { return r.StatedN }),
 	}
 }

@@ -23,14 +23,16 @@ func ms(ns float64) *float64 { return finite(ptr(ns / 1e6)) }
 // generation.
 func (d *derivation) times() {
 	row, r := d.row, d.r
-	row.ElapsedS = finite(ptr(since(r.EndNS, d.b.StartNS) / 1e9))
 	row.LoadDurationMS = msOf(r.Report.LoadNS)
-	if d.complete() {
-		row.ResponseMS = ms(since(r.EndNS, r.StartNS))
+	if d.timed() {
+		row.ElapsedS = finite(ptr(since(r.EndNS, d.b.StartNS) / 1e9))
+		if d.complete() {
+			row.ResponseMS = ms(since(r.EndNS, r.StartNS))
+		}
 	}
 	if r.Streamed {
 		d.streamTimes()
-	} else if d.complete() && d.shown() {
+	} else if d.complete() && (d.shown() || d.imported() && row.TokensGenerated != nil) {
 		row.TotalDurationMS = row.ResponseMS
 	}
 	row.TTFTMS = row.TTFTClientMS
@@ -40,7 +42,8 @@ func (d *derivation) times() {
 		row.GenerationDurationMS = msOf(r.Report.EvalNS)
 		return
 	}
-	if row.TTFTMS != nil && row.TotalDurationMS != nil {
+	d.stateTimes()
+	if row.GenerationDurationMS == nil && row.TTFTMS != nil && row.TotalDurationMS != nil {
 		row.GenerationDurationMS = finite(ptr(max(0, *row.TotalDurationMS-*row.TTFTMS)))
 	}
 }
@@ -55,16 +58,19 @@ func msOf(ns *float64) *float64 {
 
 func (d *derivation) streamTimes() {
 	row, o := d.row, &d.out
-	if len(d.r.Chunks) > 0 && (o.n > 0 || !d.complete()) {
-		row.FirstChunkMS = ms(float64(d.r.Chunks[0].T))
+	if !d.imported() { // other tools don't tell what a chunk was
+		if len(d.r.Chunks) > 0 && (o.n > 0 || !d.complete()) {
+			row.FirstChunkMS = ms(float64(d.r.Chunks[0].T))
+		}
+		if o.firstText != nil {
+			row.FirstTextMS = ms(float64(*o.firstText))
+		}
 	}
-	if o.n == 0 {
-		return
+	if o.begun {
+		row.TTFTClientMS = ms(float64(o.first))
 	}
-	row.TTFTClientMS = ms(float64(o.first))
-	row.TotalDurationMS = ms(float64(o.last))
-	if o.firstText != nil {
-		row.FirstTextMS = ms(float64(*o.firstText))
+	if o.ended {
+		row.TotalDurationMS = ms(float64(o.last))
 	}
 	if gaps := outputGaps(d.r.Chunks, o.n); len(gaps) > 0 {
 		slices.Sort(gaps)
@@ -96,7 +102,7 @@ func outputGaps(chunks []collect.Chunk, n int64) []float64 {
 // spanS is the time from the first output to the last in seconds, nil where
 // there is none.
 func (d *derivation) spanS() *float64 {
-	if !d.r.Streamed || d.out.n == 0 {
+	if !d.r.Streamed || !d.out.begun || !d.out.ended {
 		return nil
 	}
 	return ptr(since(d.out.last, d.out.first) / 1e9)

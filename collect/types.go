@@ -22,7 +22,7 @@ func (*End) record()        {}
 // Session is one invocation of collect on one host.
 type Session struct {
 	ID        string    // UUIDv7, so ids sort by start
-	StartedAt time.Time // UTC
+	StartedAt time.Time // UTC; zero where an imported file does not say
 	Profile   string    // "default", "exo", "asiai"
 	Options   string    // the options as JSON, without secrets
 	Label     string
@@ -32,6 +32,7 @@ type Session struct {
 	// the session began, as JSON: how wrong this client's own times are.
 	Calibration string
 	Host        Host
+	Imported    *Origin // nil: tokwatt measured it
 }
 
 // Host is what is known of the machine that measures.
@@ -110,6 +111,9 @@ type TargetInfo struct {
 	ModelBytes    *int64 // memory that the loaded model takes
 	ModelGPUBytes *int64 // how much of that is on the GPU
 	MaxStreams    *int64 // requests that the server runs at once; more wait in its queue
+	// What an imported file states of the power drawn during its runs.
+	StatedPowerW     *float64
+	StatedPowerScope string
 }
 
 // Case is one point of the matrix.
@@ -117,6 +121,7 @@ type Case struct {
 	TargetID           int64
 	CaseID             int64
 	PP                 *int64 // wanted prompt tokens; nil for own prompts
+	Depth              *int64 // tokens that the context held before; nil: not known, or none
 	TG                 int64  // max_tokens of each request
 	TGWanted           bool   // TG is a wanted length, not a mere limit
 	TemplateHeadTokens *int64 // the chat template's part before the prompt
@@ -195,6 +200,7 @@ type Request struct {
 	Chunks          []Chunk
 	Recount         *Recount // nil where the model's tokenizer or some of the text is not at hand
 	Report          Report
+	Stated          *Stated // nil: tokwatt measured it
 }
 
 // Recount is the output counted with the model's own tokenizer, after the fact.

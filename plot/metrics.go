@@ -44,6 +44,7 @@ func rateWords(name string) wording {
 		"generation_tps_server": {"Generation rate as the server states it", "Generation rate"},
 		"decode_tps":            {"Decode rate after the first chunk", "Decode rate"},
 		"tok_per_sec":           {"Tokens per second after the first token", "Token rate"},
+		"mixed_tps":             {"Prompt and output tokens per second together", "Mixed rate"},
 		"agg_gen_tps":           {"Generation rate of a batch, upper bound", "Generation rate"},
 		"agg_wall_tps":          {"Generation rate of all requests together", "Generation rate"},
 		"agg_steady_tps":        {"Generation rate while all streams decode", "Generation rate"},

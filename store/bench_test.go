@@ -141,7 +141,7 @@ func fill(tb testing.TB, s *Store, batches, requests, chunks int) string {
 	for i := range batches {
 		recs = append(recs, typicalBatch(int64(i+1), requests, chunks))
 		if len(recs) == 500 || i == batches-1 {
-			if err := s.putAll(tb.Context(), id, recs); err != nil {
+			if err := s.PutAll(tb.Context(), id, recs); err != nil {
 				tb.Fatal(err)
 			}
 			recs = recs[:0]

@@ -46,7 +46,7 @@ func (c codec) parts(rec collect.Record) ([]part, error) {
 	var k kind
 	switch r := rec.(type) {
 	case *collect.Session:
-		k, v = kindSession, sessionValue{sessionV1(*r), hostV1(r.Host)}
+		k, v = kindSession, sessionValue{sessionV1(*r), hostV1(r.Host), (*originV1)(r.Imported)}
 	case *collect.Segment:
 		k, v = kindSegment, (*segmentV1)(r)
 	case *collect.TargetInfo:
@@ -76,7 +76,7 @@ func (c codec) batchParts(b *collect.Batch) ([]part, error) {
 	ps := make([]part, 1, 1+2*len(b.Requests))
 	for i := range b.Requests {
 		r := &b.Requests[i]
-		v := requestValue{requestV1: (*requestV1)(r), Failure: (*failureV1)(r.Failure), Recount: (*recountV1)(r.Recount)}
+		v := requestValue{requestV1: (*requestV1)(r), Failure: (*failureV1)(r.Failure), Recount: (*recountV1)(r.Recount), Stated: (*statedV1)(r.Stated)}
 		if r.Report != (collect.Report{}) {
 			v.Report = (*reportV1)(&r.Report)
 		}
@@ -105,7 +105,7 @@ func (c codec) record(k kind, payload []byte) (rec collect.Record, follow int, e
 		var v sessionValue
 		err = c.dec.Unmarshal(payload, &v)
 		s := collect.Session(v.sessionV1)
-		s.Host = collect.Host(v.Host)
+		s.Host, s.Imported = collect.Host(v.Host), (*collect.Origin)(v.Imported)
 		rec = &s
 	case kindSegment:
 		var v segmentV1
@@ -157,6 +157,6 @@ func (c codec) record(k kind, payload []byte) (rec collect.Record, follow int, e
 func (c codec) request(payload []byte, r *collect.Request) error {
 	v := requestValue{requestV1: (*requestV1)(r), Report: (*reportV1)(&r.Report)}
 	err := c.dec.Unmarshal(payload, &v)
-	r.Failure, r.Recount = (*collect.Failure)(v.Failure), (*collect.Recount)(v.Recount)
+	r.Failure, r.Recount, r.Stated = (*collect.Failure)(v.Failure), (*collect.Recount)(v.Recount), (*collect.Stated)(v.Stated)
 	return err
 }

@@ -104,7 +104,7 @@ func (w *repairer) flush() error {
 	if len(w.recs) == 0 {
 		return nil
 	}
-	err := w.to.putAll(w.ctx, w.id.String(), w.recs)
+	err := w.to.PutAll(w.ctx, w.id.String(), w.recs)
 	clear(w.recs)
 	w.recs, w.chunks = w.recs[:0], 0
 	return err

@@ -60,11 +60,12 @@ func (s *Store) Path() string { return s.path }
 // While another process holds the file, Put waits for Options.LockTimeout;
 // then errors.Is(err, ErrLocked), and the same record may be put again.
 func (s *Store) Put(ctx context.Context, session string, rec collect.Record) error {
-	return s.putAll(ctx, session, []collect.Record{rec})
+	return s.PutAll(ctx, session, []collect.Record{rec})
 }
 
-// putAll stores records in one transaction.
-func (s *Store) putAll(ctx context.Context, session string, recs []collect.Record) error {
+// PutAll appends one record or more to a session in one transaction: all of
+// them or none. It is Put in all else.
+func (s *Store) PutAll(ctx context.Context, session string, recs []collect.Record) error {
 	id, err := parseID(session)
 	if err != nil {
 		return err

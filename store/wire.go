@@ -12,15 +12,26 @@ import (
 // The names are part of the format: none is ever changed or used again.
 
 type sessionV1 struct {
-	ID          string       `cbor:"id"`
-	StartedAt   time.Time    `cbor:"started"`
-	Profile     string       `cbor:"profile,omitempty"`
-	Options     string       `cbor:"options,omitempty"`
-	Label       string       `cbor:"label,omitempty"`
-	Tags        []string     `cbor:"tags,omitempty"`
-	Note        string       `cbor:"note,omitempty"`
-	Calibration string       `cbor:"calib,omitempty"`
-	Host        collect.Host `cbor:"-"`
+	ID          string          `cbor:"id"`
+	StartedAt   time.Time       `cbor:"started"`
+	Profile     string          `cbor:"profile,omitempty"`
+	Options     string          `cbor:"options,omitempty"`
+	Label       string          `cbor:"label,omitempty"`
+	Tags        []string        `cbor:"tags,omitempty"`
+	Note        string          `cbor:"note,omitempty"`
+	Calibration string          `cbor:"calib,omitempty"`
+	Host        collect.Host    `cbor:"-"`
+	Imported    *collect.Origin `cbor:"-"`
+}
+
+type originV1 struct {
+	Format      string    `cbor:"format"`
+	Tool        string    `cbor:"tool,omitempty"`
+	ToolVersion string    `cbor:"toolver,omitempty"`
+	File        string    `cbor:"file,omitempty"`
+	Hash        string    `cbor:"hash,omitempty"`
+	ImportedAt  time.Time `cbor:"at"`
+	Extra       string    `cbor:"extra,omitempty"`
 }
 
 type hostV1 struct {
@@ -68,6 +79,9 @@ type targetV1 struct {
 	ModelBytes    *int64   `cbor:"bytes,omitempty"`
 	ModelGPUBytes *int64   `cbor:"gpubytes,omitempty"`
 	MaxStreams    *int64   `cbor:"streams,omitempty"`
+
+	StatedPowerW     *float64 `cbor:"watts,omitempty"`
+	StatedPowerScope string   `cbor:"wattscope,omitempty"`
 }
 
 type sensorsV1 struct {
@@ -102,6 +116,7 @@ type caseV1 struct {
 	TargetID           int64                `cbor:"target"`
 	CaseID             int64                `cbor:"id"`
 	PP                 *int64               `cbor:"pp,omitempty"`
+	Depth              *int64               `cbor:"depth,omitempty"`
 	TG                 int64                `cbor:"tg"`
 	TGWanted           bool                 `cbor:"wanted,omitempty"`
 	TemplateHeadTokens *int64               `cbor:"head,omitempty"`
@@ -147,6 +162,7 @@ type requestV1 struct {
 	Chunks          []collect.Chunk     `cbor:"-"`
 	Recount         *collect.Recount    `cbor:"-"`
 	Report          collect.Report      `cbor:"-"`
+	Stated          *collect.Stated     `cbor:"-"`
 }
 
 type failureV1 struct {
@@ -181,6 +197,22 @@ type reportV1 struct {
 	JSON             string               `cbor:"json,omitempty"`
 }
 
+type statedV1 struct {
+	FirstOutputNS        *int64   `cbor:"first,omitempty"`
+	LastOutputNS         *int64   `cbor:"last,omitempty"`
+	Sent                 bool     `cbor:"sent,omitempty"`
+	TTFTMS               *float64 `cbor:"ttft,omitempty"`
+	TotalDurationMS      *float64 `cbor:"total,omitempty"`
+	GenerationDurationMS *float64 `cbor:"gen,omitempty"`
+	PromptTPS            *float64 `cbor:"ptps,omitempty"`
+	GenerationTPS        *float64 `cbor:"gtps,omitempty"`
+	TokPerSec            *float64 `cbor:"tps,omitempty"`
+	MixedTPS             *float64 `cbor:"mixed,omitempty"`
+	Rule                 string   `cbor:"rule,omitempty"`
+	SD                   *float64 `cbor:"sd,omitempty"`
+	N                    *int64   `cbor:"n,omitempty"`
+}
+
 type lostV1 struct {
 	Segment int64  `cbor:"seg"`
 	Model   string `cbor:"model,omitempty"`
@@ -197,7 +229,8 @@ type endV1 struct {
 
 type sessionValue struct {
 	sessionV1
-	Host hostV1 `cbor:"host"`
+	Host     hostV1    `cbor:"host"`
+	Imported *originV1 `cbor:"imported,omitempty"`
 }
 
 type sensorsValue struct {
@@ -216,4 +249,5 @@ type requestValue struct {
 	Failure *failureV1 `cbor:"failure,omitempty"`
 	Recount *recountV1 `cbor:"recount,omitempty"`
 	Report  *reportV1  `cbor:"report,omitempty"`
+	Stated  *statedV1  `cbor:"stated,omitempty"`
 }

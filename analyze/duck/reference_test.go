@@ -197,6 +197,7 @@ var requestMetrics = map[string]func(*analyze.RequestRow) *float64{
 	"generation_tps_server":  func(r *analyze.RequestRow) *float64 { return r.GenerationTPSServer },
 	"decode_tps":             func(r *analyze.RequestRow) *float64 { return r.DecodeTPS },
 	"tok_per_sec":            func(r *analyze.RequestRow) *float64 { return r.TokPerSec },
+	"mixed_tps":              func(r *analyze.RequestRow) *float64 { return r.MixedTPS },
 	"ttft_ms":                func(r *analyze.RequestRow) *float64 { return r.TTFTMS },
 	"ttft_client_ms":         func(r *analyze.RequestRow) *float64 { return r.TTFTClientMS },
 	"first_chunk_ms":         func(r *analyze.RequestRow) *float64 { return r.FirstChunkMS },

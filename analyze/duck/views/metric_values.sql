@@ -17,6 +17,7 @@ from (
          case when counted then generation_tps_server end as generation_tps_server,
          case when counted then decode_tps end as decode_tps,
          case when counted then nullif(tok_per_sec, 0e0) end as tok_per_sec,
+         case when counted then mixed_tps end as mixed_tps,
          ttft_ms,
          ttft_client_ms,
          first_chunk_ms,
@@ -32,8 +33,9 @@ from (
   from stat_rows
 ) q unpivot (v for metric in (
   prompt_tps, generation_tps, generation_tps_client, generation_tps_server, decode_tps, tok_per_sec,
-  ttft_ms, ttft_client_ms, first_chunk_ms, first_text_ms, total_duration_ms, response_ms,
-  generation_duration_ms, load_duration_ms, itl_p50_ms, itl_p99_ms, itl_max_ms, elapsed_s))
+  mixed_tps, ttft_ms, ttft_client_ms, first_chunk_ms, first_text_ms, total_duration_ms,
+  response_ms, generation_duration_ms, load_duration_ms, itl_p50_ms, itl_p99_ms, itl_max_ms,
+  elapsed_s))
 union all
 select host, date, session_id, target_id, case_id, prefix_cache_hit, batch_id, metric, v
 from (

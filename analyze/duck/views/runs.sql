@@ -31,7 +31,9 @@ select r.session_id, r.host, r.date,
        r.generation_duration_ms, r.load_duration_ms, r.prompt_tps, r.prompt_tps_source, r.generation_tps,
        r.generation_tps_source, r.generation_tps_client, r.generation_tps_server, r.decode_tps, r.tok_per_sec,
        r.elapsed_s, r.itl_p50_ms, r.itl_p99_ms, r.itl_max_ms, r.chunks, r.peak_memory_bytes, r.finish_reason,
-       r.output_text_preview, r.server_json, r.stamp_source
+       r.output_text_preview, r.server_json, r.stamp_source,
+       -- imported
+       c.depth, r.mixed_tps, r.stated, r.stated_rule, r.stated_sd, r.stated_n, s.import_format, s.import_tool, s.import_tool_version, s.import_file
 from requests r
 join batches b on b.host = r.host and b.date = r.date and b.session_id = r.session_id and b.batch_id = r.batch_id
 join cases c on c.host = b.host and c.date = b.date and c.session_id = b.session_id and c.case_id = b.case_id

@@ -13,7 +13,8 @@ select host, date, session_id, target_id, case_id, batch_id,
        coalesce(tokens_source, 'none') <> 'estimate' as counted,
        in_prefill_stats,
        prompt_tps, generation_tps, generation_tps_client, generation_tps_server, decode_tps, tok_per_sec,
-       ttft_ms, ttft_client_ms, first_chunk_ms, first_text_ms, total_duration_ms, response_ms,
-       generation_duration_ms, load_duration_ms, itl_p50_ms, itl_p99_ms, itl_max_ms, elapsed_s
+       mixed_tps, ttft_ms, ttft_client_ms, first_chunk_ms, first_text_ms, total_duration_ms,
+       response_ms, generation_duration_ms, load_duration_ms, itl_p50_ms, itl_p99_ms, itl_max_ms,
+       elapsed_s
 from runs
 where case when cache_mode = 'cold' then in_cold_stats else in_stats end;

@@ -1,0 +1,71 @@
+package exchange
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+)
+
+// Format is a format of files that can be read.
+type Format struct {
+	Name  string // as import's --format takes it
+	About string // what writes such files, for people
+	// claims reports whether a file that begins with head is of this format.
+	claims func(head []byte) bool
+	// read reads a file into out. A row that can't be read is out.bad and not
+	// an error.
+	read func(in *Input, out *sink) error
+}
+
+// Formats lists the formats, in the order in which they are asked whether a
+// file is theirs.
+func Formats() []Format {
+	return []Format{
+		{"exo", "results.json of exo-bench", claimsExo, readExo},
+	}
+}
+
+// headBytes is how much of a file tells its format.
+const headBytes = 64 << 10
+
+// format is the file's format: the one that was asked for, or the first that
+// takes the file for its own.
+func (in *Input) format() (Format, error) {
+	var names []string
+	for _, f := range Formats() {
+		if f.Name == in.Format {
+			return f, nil
+		}
+		names = append(names, f.Name)
+	}
+	if in.Format != "" {
+		return Format{}, fmt.Errorf("there is no format %q: there are %s", in.Format, strings.Join(names, ", "))
+	}
+	head := make([]byte, min(headBytes, in.Size))
+	n, err := in.R.ReadAt(head, 0)
+	if err != nil && err != io.EOF {
+		return Format{}, err
+	}
+	head = bytes.TrimPrefix(head[:n], []byte("\xef\xbb\xbf"))
+	for _, f := range Formats() {
+		if f.claims(head) {
+			return f, nil
+		}
+	}
+	return Format{}, &UnknownFormatError{File: filepath.Base(in.Name), Empty: len(bytes.TrimSpace(head)) == 0}
+}
+
+// UnknownFormatError is a file whose format its content does not tell.
+type UnknownFormatError struct {
+	File  string
+	Empty bool // there is nothing in it
+}
+
+func (e *UnknownFormatError) Error() string {
+	if e.Empty {
+		return e.File + " is empty"
+	}
+	return e.File + " is in no format that import knows by its content: name it with --format"
+}
