@@ -12,44 +12,15 @@ import (
 
 // caseConditions tells which cases --where keeps.
 func caseConditions(cmd *cli.Command) (func(analyze.Summary) bool, error) {
-	conds := cmd.StringSlice("where")
-	for _, cond := range conds {
-		if key, _, _ := strings.Cut(cond, "="); conditions[key] == nil || key == cond {
-			return nil, usagef("--where %s: must be KEY=VALUE with a key of %s", cond, keysOf(conditions))
+	var wanted analyze.Conditions
+	for _, cond := range cmd.StringSlice("where") {
+		by, err := parseConditions(cond)
+		if err != nil {
+			return nil, usagef("--where %w", err)
 		}
+		wanted = append(wanted, by...)
 	}
-	return func(s analyze.Summary) bool {
-		for _, cond := range conds {
-			key, want, _ := strings.Cut(cond, "=")
-			if conditions[key](s) != want {
-				return false
-			}
-		}
-		return true
-	}, nil
-}
-
-// conditions are the keys of --where for cases.
-var conditions = map[string]func(analyze.Summary) string{
-	"engine":                  func(s analyze.Summary) string { return s.Engine },
-	"engine_version":          func(s analyze.Summary) string { return s.EngineVersion },
-	"model_id":                func(s analyze.Summary) string { return s.ModelID },
-	"quantization":            func(s analyze.Summary) string { return s.Quantization },
-	"placement_sharding":      func(s analyze.Summary) string { return s.Sharding },
-	"placement_instance_meta": func(s analyze.Summary) string { return s.InstanceMeta },
-	"placement_nodes":         func(s analyze.Summary) string { return strconv.Itoa(len(s.Nodes)) },
-	"host":                    func(s analyze.Summary) string { return s.Host },
-	"cache_mode":              func(s analyze.Summary) string { return s.CacheMode },
-	"prefix_cache_hit":        func(s analyze.Summary) string { return s.PrefixCacheHit },
-	"prompt_kind":             func(s analyze.Summary) string { return s.PromptKind },
-	"tg":                      func(s analyze.Summary) string { return strconv.FormatInt(s.TG, 10) },
-	"concurrency":             func(s analyze.Summary) string { return strconv.FormatInt(s.Concurrency, 10) },
-	"pp": func(s analyze.Summary) string {
-		if s.PP == nil {
-			return ""
-		}
-		return strconv.FormatInt(*s.PP, 10)
-	},
+	return func(s analyze.Summary) bool { return wanted.Match(&s) }, nil
 }
 
 // powerConditions are what --where chooses of a session: sensors by name, the
