@@ -28,8 +28,11 @@ func calendars() []calendar {
 }
 
 // dateAxis is an axis of seconds since 1970 that is labelled with dates in UTC.
-func dateAxis(from, to time.Time) Axis {
-	margin := max(to.Sub(from)*3/100, 10*time.Minute)
+// The fewer the points of time, the more room there is at both ends: what stands
+// above the last begins there.
+func dateAxis(from, to time.Time, points int) Axis {
+	share := max(0.03, 0.35/float64(points))
+	margin := max(time.Duration(share*float64(to.Sub(from))), 10*time.Minute)
 	a := Axis{Label: dateLabel(from, to), Min: seconds(from.Add(-margin)), Max: seconds(to.Add(margin))}
 	span := to.Add(margin).Sub(from.Add(-margin))
 	all := calendars()

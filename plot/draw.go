@@ -44,6 +44,17 @@ func (p Panel) plot(th theme) *gonum.Plot {
 		g.Add(bandMarks{p, th}, grid, traceMarks{p, th})
 		return g
 	}
+	if p.Kind == Arrivals {
+		grid.Horizontal.Color = nil
+		g.Y.Scale = gonum.InvertedScale{Normalizer: gonum.LinearScale{}}
+		g.Y.Tick.Length = 0
+		g.Add(grid, arrivalMarks{p, th})
+		return g
+	}
+	if p.Kind == Gaps {
+		g.Add(grid, gapMarks{p, th})
+		return g
+	}
 	if p.Kind == Strips {
 		grid.Horizontal.Color = nil // gonum would draw it through the labels' lanes
 		g.Y.Scale = gonum.InvertedScale{Normalizer: gonum.LinearScale{}}

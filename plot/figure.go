@@ -34,6 +34,10 @@ type Panel struct {
 	Cuts   []float64 // where time was left out
 
 	Changes []float64 // Times: where a version changed
+
+	Streams []Lane    // Arrivals: from top to bottom
+	Dots    []Dot     // Gaps
+	Levels  []float64 // Gaps: the median of the dots, and their 99th percentile where there are enough
 }
 
 // PanelKind says how the points of a panel are drawn.
@@ -41,10 +45,12 @@ type PanelKind int
 
 // The kinds of panel.
 const (
-	Curves PanelKind = iota // medians joined by lines, over a number on the x axis
-	Strips                  // a lane per case from top to bottom, its distribution along the x axis
-	Traces                  // a quantity over time
-	Times                   // as Curves, over seconds since 1970
+	Curves   PanelKind = iota // medians joined by lines, over a number on the x axis
+	Strips                    // a lane per case from top to bottom, its distribution along the x axis
+	Traces                    // a quantity over time
+	Times                     // as Curves, over seconds since 1970
+	Arrivals                  // a lane a stream, its outputs over time in seconds
+	Gaps                      // dots over time in seconds
 )
 
 // Axis is the range of an axis and what is written along it.
@@ -94,6 +100,20 @@ type Trace struct {
 	Columns [][]Column // each unbroken
 	Gaps    []Gap      // between them
 	Points  bool       // the vertices are readings, far enough apart to be seen
+}
+
+// Lane is a stream over time.
+type Lane struct {
+	From, First, To float64 // sent, first output (where there is none: the end), end
+	Arrivals        []float64
+	Stalls          []Gap // between arrivals
+	Failed          bool
+}
+
+// Dot is the gap in ms before an output at an instant.
+type Dot struct {
+	T, V  float64
+	Stall bool
 }
 
 // Gap is a time of which nothing is known.

@@ -123,7 +123,8 @@ func historySeries(rows []*analyze.Summary, by []string) (source, error) {
 }
 
 func (f *Figure) historyPanels(src source, t timeline, metrics []metric, log bool) error {
-	axis := dateAxis(t.span())
+	from, to := t.span()
+	axis := dateAxis(from, to, len(t.sessions))
 	for i, m := range metrics {
 		p, err := curves(src, m, func(s *analyze.Summary) float64 { return t.at[s.SessionID] }, axis, log)
 		if err != nil {
@@ -165,11 +166,7 @@ func closeAround(a Axis, series []Series) Axis {
 }
 
 func historyTitle(metrics []metric, sessions int) string {
-	var titles []string
-	for _, m := range metrics {
-		titles = append(titles, m.title)
-	}
-	return sentence(titles) + fmt.Sprintf(" over %d sessions", sessions)
+	return titleOf(metrics) + fmt.Sprintf(" over %d sessions", sessions)
 }
 
 func notZeroNote(fig *Figure) string {

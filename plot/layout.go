@@ -2,6 +2,7 @@ package plot
 
 import (
 	"math"
+	"slices"
 
 	gonum "gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
@@ -85,13 +86,13 @@ func (f *Figure) layout(th theme) page {
 		paragraph(textStyle(titleSize, th.text), []string{f.Title}, inner, 2),
 		paragraph(textStyle(labelSize, th.muted), []string{f.Subtitle}, inner, 8))
 	p.strips = append(p.strips, panels(f.Panels, columns, th), space(6))
-	p.strips = append(p.strips, legend(f.seriesEntries(th), inner, th), legend(f.bandEntries(th), inner, th))
+	p.strips = append(p.strips, f.legends(inner, th)...)
 	p.strips = append(p.strips, paragraph(textStyle(noteSize, th.muted), f.Notes, inner, 0))
 	return p
 }
 
 // overTime tells whether the x axis is one of time, which all panels share.
-func (k PanelKind) overTime() bool { return k == Traces || k == Times }
+func (k PanelKind) overTime() bool { return k != Curves && k != Strips }
 
 func space(h vg.Length) strip { return strip{h, func(draw.Canvas) {}} }
 
@@ -131,7 +132,7 @@ func panels(list []Panel, columns int, th theme) strip {
 			left = labelWidth
 		}
 	}
-	height, foot, gap := panelHeight(list), vg.Length(labelHeight), vg.Length(rowGap)
+	heights, foot, gap := panelHeights(list, columns), vg.Length(labelHeight), vg.Length(rowGap)
 	head, lanes := vg.Length(titleHeight), laneStep*vg.Length(len(list[0].Lanes))
 	if list[0].Kind.overTime() {
 		gap -= labelHeight // the axis of time is named below the last
@@ -141,27 +142,43 @@ func panels(list []Panel, columns int, th theme) strip {
 	}
 	tiles := draw.Tiles{Rows: rows, Cols: columns, PadLeft: left, PadX: panelGap + left,
 		PadTop: head, PadBottom: foot, PadY: head + foot + gap}
-	total := lanes + vg.Length(rows)*(height+head+foot) + vg.Length(rows-1)*gap
+	total := lanes + vg.Length(rows)*(head+foot) + vg.Length(rows-1)*gap
+	for _, h := range heights {
+		total += h
+	}
 	return strip{total, func(c draw.Canvas) {
 		c.Max.Y -= lanes // of the first panel alone
 		areas := gonum.Align(grid, tiles, c)
+		below := c.Max.Y - head // the top of the row
 		for i, p := range list {
 			area, g := areas[i/columns][i%columns], grid[i/columns][i%columns]
+			if slices.Min(heights) < slices.Max(heights) { // the tiles are equally high
+				area.Max.Y, area.Min.Y = below, below-heights[i]
+				below -= heights[i] + head + foot + gap
+			}
 			g.Draw(area)
 			p.labels(area, g.DataCanvas(area), th)
 		}
 	}}
 }
 
-// panelHeight is how high each panel is, with the labels of its ticks.
-func panelHeight(list []Panel) vg.Length {
-	switch {
-	case list[0].Kind == Strips:
-		return laneHeight*vg.Length(list[0].Y.Max) + 18
-	case list[0].Kind.overTime() && len(list) > 1:
-		return tracesHeight
+// panelHeights is how high each row is, with the labels of its ticks. Rows of
+// several columns are equally high.
+func panelHeights(list []Panel, columns int) []vg.Length {
+	var heights []vg.Length
+	for i := 0; i < len(list); i += columns {
+		h := vg.Length(curvesHeight)
+		switch p := list[i]; {
+		case p.Kind == Strips:
+			h = laneHeight*vg.Length(p.Y.Max) + 18
+		case p.Kind == Arrivals:
+			h = lanePitch(len(p.Streams))*vg.Length(len(p.Streams)) + 18
+		case p.Kind.overTime() && len(list) > 1:
+			h = tracesHeight
+		}
+		heights = append(heights, h)
 	}
-	return curvesHeight
+	return heights
 }
 
 // labels writes the title and the labels of the axes around the area of a panel.

@@ -1,6 +1,8 @@
 package plot
 
 import (
+	"slices"
+
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -30,6 +32,17 @@ func (f *Figure) bandEntries(th theme) []entry {
 	return list
 }
 
+// legends is one strip, or one for series and one for bands where a row does
+// not hold all.
+func (f *Figure) legends(width vg.Length, th theme) []strip {
+	series, bands := f.seriesEntries(th), f.bandEntries(th)
+	both := slices.Concat(series, bands)
+	if whole := legend(both, width, th); len(both) > 0 && whole.height <= legend(both[:1], width, th).height {
+		return []strip{whole}
+	}
+	return []strip{legend(series, width, th), legend(bands, width, th)}
+}
+
 const (
 	lineSample  = 26 // points
 	swatchWidth = 14
@@ -45,6 +58,8 @@ func seriesEntry(f *Figure, style int, name string, th theme) entry {
 		e.draw = func(c *draw.Canvas, from vg.Point) {
 			th.marker(c, style, from.Add(vg.Point{X: markerRadius}), markerRadius)
 		}
+	case Arrivals:
+		return arrivalEntry(style, name, th)
 	case Traces:
 		e.width = swatchWidth
 		e.draw = func(c *draw.Canvas, from vg.Point) {

@@ -230,14 +230,19 @@ func legendOf(src source) []string {
 
 func scalingTitle(metrics []metric, x key) string {
 	by := map[string]string{"pp": " by prompt length", "concurrency": " by concurrency", "nodes": " by number of nodes"}[xName(x)]
+	return titleOf(metrics) + by
+}
+
+// titleOf names metrics in the title of a figure.
+func titleOf(metrics []metric) string {
 	var titles []string
 	for _, m := range metrics {
 		titles = append(titles, m.title)
 	}
 	if len(metrics) == 2 && metrics[0].Name == "prompt_tps" && metrics[1].Name == "generation_tps" {
-		titles = []string{"Prefill and generation rate"}
+		return "Prefill and generation rate"
 	}
-	return sentence(titles) + by
+	return sentence(titles)
 }
 
 // scalingNotes explains the marks, and what else goes along a line.

@@ -38,7 +38,7 @@ func (t timeline) lanes(rows []*analyze.Summary, window stretch) (lanes [][]Labe
 		case len(stretches) == 0:
 			continue
 		case len(lanes) == maxVersionLanes:
-			left = append(left, cmp.Or(u.name, "the system"))
+			left = append(left, u.thing())
 			continue
 		}
 		for _, s := range stretches[1:] {
@@ -111,6 +111,14 @@ func (u used) stretches(window stretch) []Label {
 	return slices.DeleteFunc(list, func(l Label) bool { return l.From == l.To }) // two in one session
 }
 
+// thing names what the versions are of.
+func (u used) thing() string {
+	if host, isHost := strings.CutSuffix(u.name, ":"); isHost {
+		return "the system of " + host
+	}
+	return cmp.Or(u.name, "the system")
+}
+
 // called is a version with the name of what it is of.
 func (u used) called(version string) string { return strings.TrimSpace(u.name + " " + version) }
 
@@ -138,9 +146,8 @@ func (u used) lane(stretches []Label, window stretch) (lane []Label, note string
 			unsaid = append(unsaid, s.Text)
 		}
 	}
-	name := cmp.Or(strings.TrimSuffix(u.name, ":"), "system")
 	if unsaid == nil {
 		return lane, ""
 	}
-	return lane, "Versions of " + name + " without room above: " + strings.Join(unsaid, ", ") + "."
+	return lane, "Versions of " + u.thing() + " without room above: " + strings.Join(unsaid, ", ") + "."
 }
