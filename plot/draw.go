@@ -44,6 +44,13 @@ func (p Panel) plot(th theme) *gonum.Plot {
 		g.Add(bandMarks{p, th}, grid, traceMarks{p, th})
 		return g
 	}
+	if p.Kind == Changes {
+		grid.Horizontal.Color = nil
+		g.Y.Scale = gonum.InvertedScale{Normalizer: gonum.LinearScale{}}
+		g.Y.Tick.Length = 0
+		g.Add(grid, changeMarks{p, th})
+		return g
+	}
 	if p.Kind == Arrivals {
 		grid.Horizontal.Color = nil
 		g.Y.Scale = gonum.InvertedScale{Normalizer: gonum.LinearScale{}}

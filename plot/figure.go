@@ -1,5 +1,7 @@
 package plot
 
+import "tokwatt/analyze"
+
 // Options choose what a figure shows. The zero value is the default.
 type Options struct {
 	X   string   // Scaling, Energy: "pp", "concurrency" or "nodes"; empty: the first of them that varies
@@ -13,10 +15,11 @@ type Figure struct {
 	Title    string
 	Subtitle string // what all the cases have in common
 	Panels   []Panel
-	Legend   []string   // names of the series by Series.Style; empty where there is only one
-	Bands    []BandKind // those that the legend tells
-	Notes    []string   // footnotes, a sentence each
-	Theme    Theme      // the colours; empty: Light
+	Legend   []string          // names of the series by Series.Style; empty where there is only one
+	Bands    []BandKind        // those that the legend tells
+	Verdicts []analyze.Verdict // likewise
+	Notes    []string          // footnotes, a sentence each
+	Theme    Theme             // the colours; empty: Light
 }
 
 // Panel is one pair of axes with its series.
@@ -35,9 +38,12 @@ type Panel struct {
 
 	Changes []float64 // Times: where a version changed
 
-	Streams []Lane    // Arrivals: from top to bottom
-	Dots    []Dot     // Gaps
-	Levels  []float64 // Gaps: the median of the dots, and their 99th percentile where there are enough
+	Streams []Lane   // Arrivals: from top to bottom
+	Dots    []Dot    // Gaps
+	Heads   []string // Changes: of the columns beside the rows
+	Rows    []Row    // Changes
+
+	Levels []float64 // Gaps: the median of the dots, and their 99th percentile where there are enough
 }
 
 // PanelKind says how the points of a panel are drawn.
@@ -51,6 +57,7 @@ const (
 	Times                     // as Curves, over seconds since 1970
 	Arrivals                  // a lane a stream, its outputs over time in seconds
 	Gaps                      // dots over time in seconds
+	Changes                   // a row per comparison, the ratio of B to A along the x axis
 )
 
 // Axis is the range of an axis and what is written along it.
@@ -108,6 +115,15 @@ type Lane struct {
 	Arrivals        []float64
 	Stalls          []Gap // between arrivals
 	Failed          bool
+}
+
+// Row is a comparison.
+type Row struct {
+	Name          string
+	Y             float64  // place of its middle, counted downwards
+	Ratio, Lo, Hi *float64 // B to A, and its interval; nil: not enough runs
+	Verdict       analyze.Verdict
+	Cells         []string // as Panel.Heads
 }
 
 // Dot is the gap in ms before an output at an instant.

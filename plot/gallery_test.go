@@ -174,7 +174,7 @@ func gallery() []picture {
 		{"latency_long", of(Latency, matrixOf(long, []int64{128, 131072}, []int64{1}, 12), Options{By: []string{"pp"}}), 2},
 		{"latency_long_lanes", of(Latency, matrixOf(long, []int64{512}, []int64{1}, 6), Options{By: []string{"pp"}}), 2},
 		{"latency_ttft", of(Latency, matrixOf(servers()[:2], []int64{128, 512}, []int64{1}, 12), Options{Y: []string{"ttft_ms"}}), 1},
-	}, slices.Concat(powerGallery(), energyGallery(), historyGallery(), itlGallery())...)
+	}, slices.Concat(powerGallery(), energyGallery(), historyGallery(), itlGallery(), compareGallery())...)
 }
 
 // TestGallery builds every picture and writes it in every format twice: the

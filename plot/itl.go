@@ -265,9 +265,9 @@ func (f *flow) failuresNote() string {
 // short writes a figure with three digits.
 func short(v float64) string {
 	switch {
-	case v >= 100:
+	case v >= 99.95:
 		return decimal(math.Round(v), 1)
-	case v >= 10:
+	case v >= 9.995:
 		return decimal(v, 0.1)
 	}
 	return decimal(v, 0.01)

@@ -74,11 +74,11 @@ func (p page) drawStrips(c draw.Canvas) {
 func (f *Figure) layout(th theme) page {
 	columns := min(len(f.Panels), panelColumns)
 	p := page{width: narrowWidth}
-	overTime := f.Panels[0].Kind.overTime()
-	if overTime {
-		columns = 1 // below each other, on one axis of time
+	stacked := f.Panels[0].Kind.stacked()
+	if stacked {
+		columns = 1
 	}
-	if columns > 1 || overTime {
+	if columns > 1 || stacked {
 		p.width = wideWidth
 	}
 	inner := p.width - 2*margin
@@ -91,8 +91,8 @@ func (f *Figure) layout(th theme) page {
 	return p
 }
 
-// overTime tells whether the x axis is one of time, which all panels share.
-func (k PanelKind) overTime() bool { return k != Curves && k != Strips }
+// stacked tells whether panels stand below each other, on one x axis.
+func (k PanelKind) stacked() bool { return k != Curves && k != Strips }
 
 func space(h vg.Length) strip { return strip{h, func(draw.Canvas) {}} }
 
@@ -134,13 +134,13 @@ func panels(list []Panel, columns int, th theme) strip {
 	}
 	heights, foot, gap := panelHeights(list, columns), vg.Length(labelHeight), vg.Length(rowGap)
 	head, lanes := vg.Length(titleHeight), laneStep*vg.Length(len(list[0].Lanes))
-	if list[0].Kind.overTime() {
+	if list[0].Kind.stacked() {
 		gap -= labelHeight // the axis of time is named below the last
 		if list[0].Title == "" {
 			head = 6
 		}
 	}
-	tiles := draw.Tiles{Rows: rows, Cols: columns, PadLeft: left, PadX: panelGap + left,
+	tiles := draw.Tiles{Rows: rows, Cols: columns, PadLeft: left, PadRight: cellsWidth(list), PadX: panelGap + left,
 		PadTop: head, PadBottom: foot, PadY: head + foot + gap}
 	total := lanes + vg.Length(rows)*(head+foot) + vg.Length(rows-1)*gap
 	for _, h := range heights {
@@ -158,6 +158,7 @@ func panels(list []Panel, columns int, th theme) strip {
 			}
 			g.Draw(area)
 			p.labels(area, g.DataCanvas(area), th)
+			p.drawCells(area, g.DataCanvas(area), cellWidths(list), th)
 		}
 	}}
 }
@@ -169,11 +170,11 @@ func panelHeights(list []Panel, columns int) []vg.Length {
 	for i := 0; i < len(list); i += columns {
 		h := vg.Length(curvesHeight)
 		switch p := list[i]; {
-		case p.Kind == Strips:
+		case p.Kind == Strips || p.Kind == Changes:
 			h = laneHeight*vg.Length(p.Y.Max) + 18
 		case p.Kind == Arrivals:
 			h = lanePitch(len(p.Streams))*vg.Length(len(p.Streams)) + 18
-		case p.Kind.overTime() && len(list) > 1:
+		case p.Kind.stacked() && len(list) > 1:
 			h = tracesHeight
 		}
 		heights = append(heights, h)

@@ -35,7 +35,7 @@ func (f *Figure) bandEntries(th theme) []entry {
 // legends is one strip, or one for series and one for bands where a row does
 // not hold all.
 func (f *Figure) legends(width vg.Length, th theme) []strip {
-	series, bands := f.seriesEntries(th), f.bandEntries(th)
+	series, bands := slices.Concat(f.seriesEntries(th), f.verdictEntries(th)), f.bandEntries(th)
 	both := slices.Concat(series, bands)
 	if whole := legend(both, width, th); len(both) > 0 && whole.height <= legend(both[:1], width, th).height {
 		return []strip{whole}
