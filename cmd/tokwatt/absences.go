@@ -7,6 +7,7 @@ import (
 
 	"tokwatt/analyze"
 	"tokwatt/collect"
+	"tokwatt/collect/openai"
 )
 
 // absences are the answers that enter no figure, by reason.
@@ -111,10 +112,8 @@ func adviceShort(c *collect.Case, t *collect.TargetInfo) string {
 // unbannable tells engines that are known to take nothing against the end
 // token.
 func unbannable(t *collect.TargetInfo) bool {
-	return t.Driver == "ollama" || slices.Contains(unbannableEngines, t.Engine)
+	return t.Driver == "ollama" || slices.Contains(openai.Unbannable(), t.Engine)
 }
-
-var unbannableEngines = []string{"ollama", "omlx", "rapid-mlx"}
 
 // sqlWords is a list of words as SQL has it.
 func sqlWords(list []string) string { return "('" + strings.Join(list, "', '") + "')" }

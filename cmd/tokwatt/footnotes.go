@@ -7,6 +7,7 @@ import (
 
 	"tokwatt/analyze"
 	"tokwatt/analyze/duck"
+	"tokwatt/collect/openai"
 )
 
 // remark is a reason why rows are not in the figures, or are there with a
@@ -20,7 +21,7 @@ const (
 )
 
 // cannotBan holds for engines that are known to take no ban of the end token.
-var cannotBan = "(driver = 'ollama' or engine in " + sqlWords(unbannableEngines) + ")"
+var cannotBan = "(driver = 'ollama' or engine in " + sqlWords(openai.Unbannable()) + ")"
 
 var remarks = []remark{
 	{"status = 'failed' and error_kind <> 'cancelled'", "failed: in no figure; `tokwatt show` has the reasons"},
@@ -55,25 +56,17 @@ func footnotes(ctx context.Context, db *duck.DB, ids []string) (map[targetKey][]
 	for i, r := range remarks {
 		counts = append(counts, fmt.Sprintf("count(*) filter (where %s) as n%d", r.where, i))
 	}
-	rows, err := db.Query(ctx, "select session_id, target_id, "+strings.Join(counts, ", ")+
-		" from runs where "+ofSessions(ids)+" group by session_id, target_id")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	out := map[targetKey][]string{}
-	for row, err := range rows.All() {
-		if err != nil {
-			return nil, err
-		}
-		session, _ := row[0].(string)
-		target, _ := row[1].(int64)
-		key := targetKey{session, target}
+	err := eachTarget(ctx, db, "select session_id, target_id, "+strings.Join(counts, ", ")+
+		" from runs where "+ofSessions(ids)+" group by session_id, target_id", func(key targetKey, row []any) {
 		for i, r := range remarks {
-			if n, _ := row[i+2].(int64); n > 0 {
+			if n, _ := row[i].(int64); n > 0 {
 				out[key] = append(out[key], plural(n, "request")+" "+r.says)
 			}
 		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	if err := addFirstChunks(ctx, db, ids, out); err != nil {
 		return nil, err
@@ -84,13 +77,10 @@ func footnotes(ctx context.Context, db *duck.DB, ids []string) (map[targetKey][]
 	return out, addOwnErrors(ctx, db, ids, out)
 }
 
-// addFirstChunks adds by how much gen is too high where the first chunk brought
-// several tokens and nobody knows how many.
-func addFirstChunks(ctx context.Context, db *duck.DB, ids []string, notes map[targetKey][]string) error {
-	rows, err := db.Query(ctx, `select session_id, target_id, count(*),
-		max(cast(tokens_generated - chunks as double) / (cast(tokens_generated as double) * (chunks - 1)))
-		from runs where `+ofSessions(ids)+` and in_stats and array_contains(flags, 'multi_token_chunks') and decode_tps is null
-		and generation_tps_source = 'client' and chunks > 1 group by session_id, target_id`)
+// eachTarget runs a query of our own whose first two columns name a target, and
+// hands on the others of each row.
+func eachTarget(ctx context.Context, db *duck.DB, sql string, do func(targetKey, []any)) error {
+	rows, err := db.Query(ctx, sql)
 	if err != nil {
 		return err
 	}
@@ -101,12 +91,22 @@ func addFirstChunks(ctx context.Context, db *duck.DB, ids []string, notes map[ta
 		}
 		session, _ := row[0].(string)
 		target, _ := row[1].(int64)
-		n, _ := row[2].(int64)
-		excess, _ := row[3].(float64)
-		key := targetKey{session, target}
-		notes[key] = append(notes[key], firstChunks(n, excess))
+		do(targetKey{session, target}, row[2:])
 	}
 	return nil
+}
+
+// addFirstChunks adds by how much gen is too high where the first chunk brought
+// several tokens and nobody knows how many.
+func addFirstChunks(ctx context.Context, db *duck.DB, ids []string, notes map[targetKey][]string) error {
+	return eachTarget(ctx, db, `select session_id, target_id, count(*),
+		max(cast(tokens_generated - chunks as double) / (cast(tokens_generated as double) * (chunks - 1)))
+		from runs where `+ofSessions(ids)+` and in_stats and array_contains(flags, 'multi_token_chunks') and decode_tps is null
+		and generation_tps_source = 'client' and chunks > 1 group by session_id, target_id`, func(key targetKey, row []any) {
+		n, _ := row[0].(int64)
+		excess, _ := row[1].(float64)
+		notes[key] = append(notes[key], firstChunks(n, excess))
+	})
 }
 
 // firstChunks is the note on n requests whose gen is too high by the given
@@ -121,30 +121,18 @@ func firstChunks(n int64, excess float64) string {
 // addOwnErrors adds how wrong this client's own times are, to the targets that
 // were measured over a network and whose figures hang on our clock.
 func addOwnErrors(ctx context.Context, db *duck.DB, ids []string, notes map[targetKey][]string) error {
-	rows, err := db.Query(ctx, `select session_id, target_id, max(client_calibration_json), max(concurrency),
+	return eachTarget(ctx, db, `select session_id, target_id, max(client_calibration_json), max(concurrency),
 		bool_or(stamp_source = 'kernel'), bool_or(stamp_source = 'user')
 		from runs where `+ofSessions(ids)+` and client_calibration_json is not null and driver <> 'inproc' and ttft_client_ms is not null
-		group by session_id, target_id`)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for row, err := range rows.All() {
-		if err != nil {
-			return err
-		}
-		session, _ := row[0].(string)
-		target, _ := row[1].(int64)
-		calibration, _ := row[2].(string)
-		streams, _ := row[3].(int64)
-		kernel, _ := row[4].(bool)
-		user, _ := row[5].(bool)
+		group by session_id, target_id`, func(key targetKey, row []any) {
+		calibration, _ := row[0].(string)
+		streams, _ := row[1].(int64)
+		kernel, _ := row[2].(bool)
+		user, _ := row[3].(bool)
 		if text := ownError(calibration, streams); text != "" {
-			key := targetKey{session, target}
 			notes[key] = append(notes[key], text+stamped(kernel, user))
 		}
-	}
-	return nil
+	})
 }
 
 // stamped says who stamped arrivals, as the end of a sentence.

@@ -110,30 +110,22 @@ func hint(reason string) string {
 // addEnergy adds whose the joules are, why some are missing, and what the
 // machine draws when nothing is asked of it.
 func addEnergy(ctx context.Context, db *duck.DB, ids []string, notes map[targetKey][]string) error {
-	rows, err := db.Query(ctx, `select b.session_id, c.target_id, b.power_scope, b.power_source,
+	found := map[targetKey]*energyNotes{}
+	err := eachTarget(ctx, db, `select b.session_id, c.target_id, b.power_scope, b.power_source,
 			coalesce(bool_or(b.energy_indicative), false), b.energy_null_reason, count(*), count(b.energy_j), max(t.idle_watts), max(t.power_scope)
 		from batches b
 		join cases c on c.host = b.host and c.date = b.date and c.session_id = b.session_id and c.case_id = b.case_id
 		join targets t on t.host = c.host and t.date = c.date and t.session_id = c.session_id and t.target_id = c.target_id
 		where b.`+ofSessions(ids)+` and not coalesce(b.warmup, false)
 		group by b.session_id, c.target_id, b.power_scope, b.power_source, b.energy_null_reason
-		order by all`)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	found := map[targetKey]*energyNotes{}
-	for row, err := range rows.All() {
-		if err != nil {
-			return err
-		}
-		session, _ := row[0].(string)
-		target, _ := row[1].(int64)
-		key := targetKey{session, target}
+		order by all`, func(key targetKey, row []any) {
 		if found[key] == nil {
 			found[key] = &energyNotes{}
 		}
-		found[key].take(row[2:])
+		found[key].take(row)
+	})
+	if err != nil {
+		return err
 	}
 	for key, n := range found {
 		notes[key] = append(notes[key], n.lines()...)

@@ -28,24 +28,27 @@ func byTarget(all []analyze.Summary) [][]analyze.Summary {
 }
 
 // shownMetric is a column of the table. Below, where it is not empty, is the
-// metric whose median stands below the median, in place of mean ± sd.
-type shownMetric struct{ name, head, below string }
+// metric whose median stands below the median, in place of mean ± sd. Of some a
+// batch has one, of the others a request.
+type shownMetric struct {
+	name, head, below string
+	ofBatch           bool
+}
 
 // joulesPerToken is the metric of energy that people compare.
 const joulesPerToken = "j_per_output_token"
 
-// shownMetrics are the figures of the table, where any row has them.
-var shownMetrics = []shownMetric{
-	{"prompt_tps", "prefill\ntok/s", ""},
-	{"generation_tps", "gen\ntok/s", ""},
-	{"agg_wall_tps", "all\ntok/s", ""},
-	{"ttft_ms", "TTFT\nms", ""},
-	{"itl_p50_ms", "ITL\nms", ""},
-	{joulesPerToken, "J/\ntok", ""},
+// shownMetrics are the figures of the table, where any row has them: those of the
+// metric table that have a head.
+func shownMetrics() []shownMetric {
+	var out []shownMetric
+	for _, m := range analyze.Metrics() {
+		if m.Head != "" {
+			out = append(out, shownMetric{name: m.Name, head: m.Head, ofBatch: m.Table == "batches"})
+		}
+	}
+	return out
 }
-
-// ofBatches are those of them that a batch has one of.
-func ofBatches(metric string) bool { return metric == "agg_wall_tps" || metric == joulesPerToken }
 
 // writeSummary draws the cases of one target, on a screen or as Markdown.
 // Medians come first; the mean and the sample standard deviation follow.
@@ -218,8 +221,8 @@ func (m shownMetric) cell(of analyze.Summary, format string, plain bool) string 
 // inFigures is the number of requests behind a row's figures.
 func inFigures(s analyze.Summary) int64 {
 	var n int64
-	for _, m := range shownMetrics {
-		if !ofBatches(m.name) {
+	for _, m := range shownMetrics() {
+		if !m.ofBatch {
 			n = max(n, s.Stats[m.name].N)
 		}
 	}
@@ -245,7 +248,7 @@ func fewerBehind(rows []analyze.Summary, metrics []shownMetric) []string {
 		n := inFigures(s)
 		for _, m := range metrics {
 			k := s.Stats[m.name].N
-			if ofBatches(m.name) || k == 0 || float64(k)/float64(n) >= share {
+			if m.ofBatch || k == 0 || float64(k)/float64(n) >= share {
 				continue
 			}
 			share = float64(k) / float64(n)
@@ -318,7 +321,7 @@ func presentMetrics(rows []analyze.Summary, format string) []shownMetric {
 	crowded := format != "markdown" && some(func(s analyze.Summary) bool {
 		return s.CacheMode != string(collect.CacheCold) && s.Stats[joulesPerToken].Median != nil
 	})
-	out := slices.DeleteFunc(slices.Clone(shownMetrics), func(m shownMetric) bool {
+	out := slices.DeleteFunc(shownMetrics(), func(m shownMetric) bool {
 		return m.name == "agg_wall_tps" && !concurrent || m.name == "itl_p50_ms" && (concurrent || crowded) ||
 			m.name == joulesPerToken && concurrent && crowded ||
 			!some(func(s analyze.Summary) bool { return s.Stats[m.name].Median != nil })

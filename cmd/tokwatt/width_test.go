@@ -16,7 +16,7 @@ func TestWideSummariesFitAScreen(t *testing.T) {
 	stat := analyze.Stat{N: 20, Median: is(12345.6), Mean: is(12345.6), SD: is(1234.5), P90: is(23456), P99: is(34567)}
 	row := analyze.Summary{ModelID: strings.Repeat("long-name-", 6), Engine: "reference", CacheMode: "server", PromptKind: "context_fill", PrefixCacheHit: "unknown",
 		TG: 1024, Concurrency: 1, NBatches: 6, CV: is(12.3456), Stability: "unstable", Stats: map[string]analyze.Stat{}}
-	for _, m := range shownMetrics {
+	for _, m := range shownMetrics() {
 		row.Stats[m.name] = stat
 	}
 	for _, percentiles := range [][]int{nil, {90}, {90, 99}, {50, 90, 99}} {

@@ -223,6 +223,18 @@ var dialects = []dialect{
 	},
 }
 
+// Unbannable lists the engines that are known to take nothing on this API that
+// keeps a model from ending.
+func Unbannable() []string {
+	var out []string
+	for _, d := range dialects {
+		if len(d.ban) == 0 {
+			out = append(out, d.engine)
+		}
+	}
+	return out
+}
+
 // unknownEngine is stored where the wire does not tell.
 const unknownEngine = "openai"
 
