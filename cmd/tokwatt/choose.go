@@ -14,30 +14,28 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v3"
 
 	"tokwatt/collect"
 	"tokwatt/collect/exo"
 	"tokwatt/collect/find"
-	"tokwatt/collect/inproc"
 	"tokwatt/collect/ollama"
 	"tokwatt/collect/openai"
-	"tokwatt/collect/prompt"
 	"tokwatt/collect/prompt/source"
 	"tokwatt/mlx/engine"
 )
 
 // choice is which engine the flags ask for, and where.
 type choice struct {
-	engine string // "auto", "exo", "mlx", "ollama", "openai", "reference"
-	server openai.Options
-	exo    exo.Options // less what server has
+	engine  string // "auto", "exo", "mlx", "ollama", "openai", "reference"
+	library string // MLX's
+	server  openai.Options
+	exo     exo.Options // less what server has
 }
 
 func newChoice(cmd *cli.Command, profile collect.Profile) (choice, error) {
-	c := choice{engine: cmd.String("engine")}
+	c := choice{engine: cmd.String("engine"), library: cmd.String("library")}
 	if profile == collect.ProfileExo && !cmd.IsSet("engine") {
 		c.engine = "exo"
 	}
@@ -172,6 +170,9 @@ var (
 )
 
 func (c choice) check() error {
+	if c.library != "" && (c.engine != "mlx" && c.engine != "auto" || c.server.URL != "") {
+		return usagef("--library is about MLX in process: it needs --engine mlx, and no --url")
+	}
 	switch c.engine {
 	case "auto", "exo", "ollama":
 		return nil
@@ -197,14 +198,15 @@ func alternatives(words []string) string {
 
 // driver is the driver for the choice. With auto it takes the server at the
 // URL given for what it says it is, else the one server that runs on this
-// host, else MLX where it has a GPU, else the reference engine; said says which, in one line. What the
-// driver has to tell during its work goes to tell.
+// host, else MLX where it was named or has a GPU, else the reference engine; said
+// says which, in one line. What the driver has to tell during its work goes to
+// tell.
 func (c choice) driver(ctx context.Context, tell func(string)) (d collect.Driver, said string, err error) {
 	switch {
 	case c.engine == "reference":
-		return inProcess(ctx, engine.Reference), "", nil
+		return inProcess(ctx, engine.Reference, ""), "", nil
 	case c.engine == "mlx":
-		return inProcess(ctx, engine.MLX), "", nil
+		return inProcess(ctx, engine.MLX, c.library), "", nil
 	case c.engine != "auto":
 		return c.native(c.engine, tell), "", nil
 	case c.server.URL != "":
@@ -214,10 +216,8 @@ func (c choice) driver(ctx context.Context, tell func(string)) (d collect.Driver
 	all := find.Local(ctx)
 	switch len(all) {
 	case 0:
-		if info, err := engine.Probe(ctx, ""); err == nil && info.Device == "gpu" {
-			return inProcess(ctx, engine.MLX), "no server found on this host: measuring MLX in process", nil
-		}
-		return inProcess(ctx, engine.Reference), "no server found on this host: measuring the embedded reference engine", nil
+		backend, what, err := likelyBackend(ctx, c.library)
+		return inProcess(ctx, backend, c.library), "no server found on this host: measuring " + what, err
 	case 1:
 		c.server.URL = all[0].URL
 		return c.native(all[0].Driver, tell), fmt.Sprintf("measuring %s at %s, the one server found on this host", all[0].Engine, all[0].URL), nil
@@ -227,18 +227,6 @@ func (c choice) driver(ctx context.Context, tell func(string)) (d collect.Driver
 		names = append(names, fmt.Sprintf("%s at %s", f.Engine, f.URL))
 	}
 	return nil, "", usage(errors.New("several servers run on this host (" + strings.Join(names, ", ") + "): choose with --url"))
-}
-
-// inProcess is the driver of tokwatt's own engine. Models in folders bring
-// their own tokenizer.
-func inProcess(ctx context.Context, b engine.Backend) collect.Driver {
-	return inproc.Driver{Backend: b, Encoder: func(folder string) (inproc.Encode, error) {
-		m, err := prompt.Open(ctx, folder, time.Now())
-		if err != nil {
-			return nil, err
-		}
-		return m.Encode, nil
-	}}
 }
 
 // native is the driver of a server.

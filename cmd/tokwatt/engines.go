@@ -13,6 +13,7 @@ import (
 
 	"tokwatt/collect/find"
 	"tokwatt/collect/openai"
+	"tokwatt/mlx/engine"
 	"tokwatt/mlx/model"
 )
 
@@ -24,11 +25,13 @@ func (a *app) engines() *cli.Command {
 		Name:  "engines",
 		Usage: "what answers on this host, its models, and what it can do",
 		Description: `Looks at the ports ` + portList(find.Ports()) + `
-as collect does without --url, and sends nothing but GET requests. With --url
+as collect does without --url, and sends nothing but GET requests; then come the
+engines of this process, MLX where its library is found. With --url
 it also asks for one token where only an answer tells the server's version.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "url", Usage: "`URL` ask this server only"},
 			&cli.StringFlag{Name: "engine", Usage: "`NAME` show only engines of this name"},
+			&cli.StringFlag{Name: "library", Usage: libraryUsage},
 			&cli.StringFlag{Name: "api-key-env", Usage: "`NAME` the variable that holds the API key"},
 			&cli.BoolFlag{Name: "shapes", Usage: "the synthetic models of the embedded engine instead"},
 			jsonFlag(),
@@ -47,7 +50,11 @@ it also asks for one token where only an answer tells the server's version.`,
 			url := cmd.String("url")
 			if url == "" {
 				rows := rowsOf(find.Local(ctx)...)
-				return a.showEngines(cmd, append(rows, embedded()))
+				mlx, err := ownMLX(ctx, cmd.String("library"))
+				if err != nil && (cmd.String("library") != "" || cmd.String("engine") == "mlx") {
+					return &coded{exitNothing, err}
+				}
+				return a.showEngines(cmd, append(append(rows, mlx...), embedded()))
 			}
 			o := openai.Options{URL: url, APIKeyEnv: cmd.String("api-key-env")}
 			found := find.At(ctx, o)
@@ -103,7 +110,9 @@ type engineRow struct {
 	Counted *bool    `json:"eos_counted"` // the end token is one of completion_tokens
 	Cold    string   `json:"cold_method"`
 	Seed    *bool    `json:"seed"`
-	Streams *int64   `json:"streams"` // requests that run at once
+	Streams *int64   `json:"streams"`           // requests that run at once
+	Library string   `json:"library,omitempty"` // of MLX in process
+	Device  string   `json:"device,omitempty"`  // "gpu" or "cpu", of MLX in process
 }
 
 func rowsOf(found ...find.Found) []engineRow {
@@ -130,6 +139,17 @@ func embedded() engineRow {
 	return r
 }
 
+// ownMLX is MLX in process: what the reference engine can do, by its library.
+func ownMLX(ctx context.Context, library string) ([]engineRow, error) {
+	info, err := engine.Probe(ctx, library)
+	if err != nil {
+		return nil, err
+	}
+	r := embedded()
+	r.Engine, r.Driver, r.Version, r.Library, r.Device = "mlx", "mlx", "MLX "+info.Version, info.Library, info.Device
+	return []engineRow{r}, nil
+}
+
 // showEngines prints the engines, those of one name where --engine asks so.
 func (a *app) showEngines(cmd *cli.Command, rows []engineRow) error {
 	if name := cmd.String("engine"); name != "" {
@@ -147,9 +167,12 @@ func (a *app) showEngines(cmd *cli.Command, rows []engineRow) error {
 		}
 		where := r.URL
 		if where == "" {
-			where = "in process: --engine reference"
+			where = "in process: --engine " + r.Driver
 		}
 		fmt.Fprintln(a.out, strings.Join(slices.DeleteFunc([]string{r.Engine, r.Version, where}, func(s string) bool { return s == "" }), "  "))
+		if r.Library != "" {
+			a.about("library", r.Library+", on the "+r.Device)
+		}
 		a.about("models", few(r.Models))
 		if r.Loaded != nil {
 			a.about("in memory", few(r.Loaded))

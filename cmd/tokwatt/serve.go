@@ -27,12 +27,14 @@ others wait their turn, and from 64 on are refused with 503. The likeliest token
 is taken whatever temperature is sent; caches are cold unless a request asks for
 the prefix cache.`,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "model", Usage: "`ID` folder, or synthetic model (synthetic:tiny)", Value: engine.DefaultModel},
+			&cli.StringFlag{Name: "engine", Usage: "`NAME` auto, mlx or reference (auto: MLX where it has a GPU)", Value: "auto"},
+			&cli.StringFlag{Name: "model", Usage: "`ID` or a folder or synthetic:SHAPE (synthetic:tiny)", Value: engine.DefaultModel},
+			&cli.StringFlag{Name: "library", Usage: libraryUsage},
 			&cli.StringFlag{Name: "listen", Usage: "`HOST:PORT` (127.0.0.1:52415) what others reach needs a token", Value: defaultListen},
 			&cli.StringFlag{Name: "token-env", Usage: "`NAME` the variable with the token that requests must bear"},
 			&cli.StringFlag{Name: "log", Usage: "`FILE` gets a line of JSON a request"},
 		},
-		Metadata: examples("tokwatt serve --model synthetic:tiny --log requests.jsonl", "tokwatt serve --listen 0.0.0.0:52415 --token-env TOKWATT_TOKEN"),
+		Metadata: examples("tokwatt serve --model synthetic:tiny --log requests.jsonl", "tokwatt serve --engine mlx --model org/model-4bit", "tokwatt serve --listen 0.0.0.0:52415 --token-env TOKWATT_TOKEN"),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if err := noArgs(cmd); err != nil {
 				return err
@@ -66,13 +68,41 @@ func serveToken(cmd *cli.Command) (string, error) {
 	return token, nil
 }
 
+// serveEngine fills in who computes, said is whom auto took.
+func serveEngine(ctx context.Context, cmd *cli.Command, o *endpoint.Options) (said string, err error) {
+	name, library := cmd.String("engine"), cmd.String("library")
+	switch name {
+	case "mlx":
+		o.Load.Backend = engine.MLX
+	case "reference":
+		if library != "" {
+			return "", usagef("--library is about MLX: it needs --engine mlx")
+		}
+	case "auto":
+		backend, what, err := likelyBackend(ctx, library)
+		if err != nil {
+			return "", &coded{exitNothing, err}
+		}
+		o.Load.Backend = backend
+		said = "computing with " + what
+	default:
+		return "", usagef("there is no engine %q to serve with: take auto, mlx or reference", name)
+	}
+	o.Load.Library = library
+	return said, nil
+}
+
 func (a *app) runServer(ctx context.Context, cmd *cli.Command, token string) error {
+	tell := func(text string) { fmt.Fprintln(a.err, harmless(text)) }
+	o := endpoint.Options{Token: token, Version: toolVersion(), Node: thisNode(ctx), Notify: tell}
+	said, err := serveEngine(ctx, cmd, &o)
+	if err != nil {
+		return err
+	}
 	model := cmd.String("model")
-	if _, err := engine.Inspect(model); err != nil {
+	if err := serveModel(ctx, model, &o); err != nil {
 		return usagef("--model %s: %w", model, err)
 	}
-	tell := func(text string) { fmt.Fprintln(a.err, harmless(text)) }
-	o := endpoint.Options{Load: engine.Load{Model: model}, Token: token, Version: toolVersion(), Node: thisNode(ctx), Notify: tell}
 	if path := cmd.String("log"); path != "" {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
@@ -86,6 +116,9 @@ func (a *app) runServer(ctx context.Context, cmd *cli.Command, token string) err
 		return usagef("--listen: %w: choose another address", err)
 	}
 	defer ln.Close()
+	if said != "" {
+		tell(said)
+	}
 	sources, err := openSensors(ctx, options{}, func(format string, args ...any) { tell(fmt.Sprintf(format, args...)) })
 	if err != nil {
 		return err

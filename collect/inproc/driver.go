@@ -14,13 +14,25 @@ import (
 type Driver struct {
 	Backend engine.Backend // who computes
 	Library string         // path of MLX's library; empty: wherever it is found
-	// Encoder reads a model folder's own tokenizer and chat template. Without
-	// it only models of the byte tokenizer can be measured.
-	Encoder func(folder string) (Encode, error)
+	// Text reads a model folder's own tokenizer and chat template. Without it
+	// only models of the byte tokenizer can be measured.
+	Text func(folder string) (Text, error)
+	// Folder finds the folder of a model that is named by an id; nil: models are
+	// folders or synthetic.
+	Folder func(id string) (string, error)
 }
 
-// Encode makes the tokens of a prompt.
-type Encode func(collect.Prompt) ([]int32, error)
+// Text makes tokens of prompts, and text of the tokens of answers.
+type Text struct {
+	Encode func(collect.Prompt) ([]int32, error)
+	Decode func() Decoder // nil: tokens are shown by their numbers
+}
+
+// Decoder makes text of the tokens of one answer.
+type Decoder interface {
+	Next(id int32) string // the text that a token completes, which may be none
+	End() string          // what was held back
+}
 
 var _ collect.Driver = Driver{}
 

@@ -46,6 +46,12 @@ func TestMLX(t *testing.T) {
 	}
 }
 
+// numbers decodes each token as "t".
+type numbers struct{}
+
+func (numbers) Next(int32) string { return "t" }
+func (numbers) End() string       { return "" }
+
 // TestEncoder measures a folder whose tokens somebody else makes.
 func TestEncoder(t *testing.T) {
 	refused := errors.New("no tokenizer.json")
@@ -54,7 +60,7 @@ func TestEncoder(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(config), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	d := Driver{Encoder: func(folder string) (Encode, error) { return nil, refused }}
+	d := Driver{Text: func(folder string) (Text, error) { return Text{}, refused }}
 	if _, err := d.target(dir, false); !errors.Is(err, refused) {
 		t.Errorf("got %v", err)
 	}
@@ -64,13 +70,14 @@ func TestEncoder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tgt.encode = func(p collect.Prompt) ([]int32, error) {
+	tgt.text.Encode = func(p collect.Prompt) ([]int32, error) {
 		var ids []int32
 		for _, b := range []byte(p.User) {
 			ids = append(ids, int32(b), int32(b))
 		}
 		return ids, nil
 	}
+	tgt.text.Decode = func() Decoder { return numbers{} }
 	e, err := tgt.Open(t.Context(), collect.NewClock())
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +89,7 @@ func TestEncoder(t *testing.T) {
 		t.Errorf("counted %+v, %v", counted, err)
 	}
 	a := together(t, e, 1, collect.Call{Prompt: prompt, MaxTokens: 3, BanEOS: true}, nil)[0]
-	if a.err != nil || a.report == nil || *a.report.PromptTokens != 10 {
+	if a.err != nil || a.report == nil || *a.report.PromptTokens != 10 || strings.Count(a.text, "t") != 3 {
 		t.Errorf("%+v", a)
 	}
 }

@@ -13,7 +13,7 @@ import (
 type reference struct {
 	load   engine.Load
 	model  string // as it is called
-	encode Encode // nil: the engine makes tokens itself
+	text   Text   // empty: the engine makes tokens itself
 	prefix bool   // requests that are not cold use what is in the cache
 	clock  *collect.Clock
 
@@ -30,7 +30,7 @@ var (
 // Abilities: every request starts cold, and the ban is exact.
 func (e *reference) Abilities() collect.Abilities {
 	a := collect.Abilities{ColdMethod: "engine", EOSBan: "engine", InProcess: true}
-	if e.encode == nil {
+	if e.text.Encode == nil {
 		a.Atom = "a" // a byte is a token
 	}
 	return a
@@ -38,8 +38,8 @@ func (e *reference) Abilities() collect.Abilities {
 
 // Count is exact and asks nobody.
 func (e *reference) Count(_ context.Context, p collect.Prompt) (collect.Counted, error) {
-	if e.encode != nil {
-		ids, err := e.encode(p)
+	if e.text.Encode != nil {
+		ids, err := e.text.Encode(p)
 		return collect.Counted{PromptTokens: int64(len(ids))}, err
 	}
 	return collect.Counted{PromptTokens: int64(engine.CountPrompt(p.System, p.User))}, nil

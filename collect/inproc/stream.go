@@ -20,7 +20,8 @@ type stream struct {
 	id      int64
 	request []byte // the line to write
 	model   string
-	whole   bool // one body is wanted, no stream
+	whole   bool    // one body is wanted, no stream
+	decoder Decoder // nil: the engine's own text is shown
 	box     *mailbox
 	closed  chan struct{}
 	close   sync.Once
@@ -44,9 +45,12 @@ func (e *reference) Open(ctx context.Context, call collect.Call) (collect.Stream
 		Streams: int(max(call.Streams, 1)), System: call.Prompt.System, User: call.Prompt.User,
 		MaxTokens: int(min(call.MaxTokens, math.MaxInt32)), BanEOS: call.BanEOS, Prefix: e.prefix && !call.Cold,
 	}
-	if e.encode != nil {
+	if e.text.Decode != nil {
+		st.decoder = e.text.Decode()
+	}
+	if e.text.Encode != nil {
 		request.System, request.User = "", ""
-		if request.IDs, err = e.encode(call.Prompt); err != nil {
+		if request.IDs, err = e.text.Encode(call.Prompt); err != nil {
 			return nil, err
 		}
 	}
@@ -110,6 +114,9 @@ func (s *stream) line(l line, yield func(collect.Arrival, error) bool) error {
 	f, err := engine.Decode(l.text)
 	if err != nil {
 		return collect.Failf(collect.ErrProtocol, "%v", err)
+	}
+	if f.Token != nil && s.decoder != nil {
+		f.Text = s.decoder.Next(*f.Token)
 	}
 	chunk := collect.Chunk{T: l.at, Bytes: int32(len(l.text)), Tokens: collect.TokensUnknown, Kind: collect.KindProgress}
 	switch {

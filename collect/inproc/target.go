@@ -18,7 +18,7 @@ import (
 type target struct {
 	load   engine.Load
 	info   engine.Info
-	encode Encode     // nil: the engine makes tokens itself
+	text   Text       // empty: the engine makes tokens itself
 	prefix bool       // requests that are not cold use what is in the cache
 	engine *reference // once open
 	loaded *engine.Loaded
@@ -31,19 +31,34 @@ var errNoText = errors.New("the reference engine reads no tokenizer.json, so it 
 // target is a model to measure; with prefix, requests begin with what the one
 // before left in the cache.
 func (d Driver) target(name string, prefix bool) (*target, error) {
-	t := &target{prefix: prefix, load: engine.Load{Model: name, Backend: d.Backend, Library: d.Library}}
+	t := &target{prefix: prefix, load: engine.Load{Model: d.folder(name), Backend: d.Backend, Library: d.Library}}
 	var err error
 	t.info, err = engine.InspectLoad(t.load)
+	if t.load.Model != name { // a snapshot's folder is no name
+		t.info.Name = name
+	}
 	if err == nil && !t.info.Text {
 		err = errNoText
-		if d.Encoder != nil {
-			t.encode, err = d.Encoder(name)
+		if d.Text != nil {
+			t.text, err = d.Text(t.load.Model)
 		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.info.Name, err)
 	}
 	return t, nil
+}
+
+// folder is where a model is. What is not found stays as it is named.
+func (d Driver) folder(name string) string {
+	if d.Folder == nil {
+		return name
+	}
+	folder, err := d.Folder(name)
+	if err != nil {
+		return name
+	}
+	return folder
 }
 
 // Describe says what the model is; after Open also who computes, and how long it
@@ -103,7 +118,7 @@ func version(computes string) string {
 
 // Open starts the worker and loads the model.
 func (t *target) Open(ctx context.Context, clock *collect.Clock) (collect.Engine, error) {
-	e := &reference{load: t.load, model: t.info.Name, encode: t.encode, prefix: t.prefix, clock: clock}
+	e := &reference{load: t.load, model: t.info.Name, text: t.text, prefix: t.prefix, clock: clock}
 	began := time.Now()
 	s, err := e.session(ctx)
 	if err != nil {

@@ -21,6 +21,8 @@ type Model struct {
 	Dated     bool    // the chat template writes the date into the prompt
 	tokenizer *tokenizer.Tokenizer
 	chat      Chat
+	template  *template.Template
+	begin     string // what the engine puts in front where the template does not
 }
 
 // InexactError is a model whose prompts can't be counted here as its engine
@@ -105,10 +107,11 @@ func open(ref string, today time.Time) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{Path: files.Path, EOS: files.EOS, tokenizer: tok, chat: chat}
+	m := &Model{Path: files.Path, EOS: files.EOS, tokenizer: tok, chat: chat, template: chat}
 	_, m.Dated = chat.Date()
 	if files.AddBOS && files.Special.BOS != "" {
-		m.chat = begun{chat, files.Special.BOS}
+		m.begin = files.Special.BOS
+		m.chat = begun{chat, m.begin}
 	}
 	return m, nil
 }
@@ -127,6 +130,22 @@ func (m *Model) Encode(p collect.Prompt) ([]int32, error) {
 	return encoded(m.tokenizer, text)
 }
 
+// Turn is a message of a conversation.
+type Turn = template.Message
+
+// EncodeTurns is the tokens of a conversation, up to where the model begins to
+// speak.
+func (m *Model) EncodeTurns(turns []Turn) ([]int32, error) {
+	text, err := m.template.Conversation(turns)
+	if err != nil {
+		return nil, err
+	}
+	return encoded(m.tokenizer, inFront(m.begin, text))
+}
+
+// Decoder makes text of the tokens of an answer.
+func (m *Model) Decoder() *tokenizer.Decoder { return m.tokenizer.Decoder() }
+
 // begun is a Chat whose engine puts a token in front where the template does
 // not, as llama.cpp does.
 type begun struct {
@@ -136,8 +155,16 @@ type begun struct {
 
 func (b begun) Render(system, user string) (string, error) {
 	text, err := b.chat.Render(system, user)
-	if err == nil && !strings.HasPrefix(text, b.token) {
-		text = b.token + text
+	if err != nil {
+		return text, err
 	}
-	return text, err
+	return inFront(b.token, text), nil
+}
+
+// inFront puts a token in front of a text, unless it is there.
+func inFront(token, text string) string {
+	if strings.HasPrefix(text, token) {
+		return text
+	}
+	return token + text
 }

@@ -18,6 +18,7 @@ type call struct {
 	task     string // its id in the state
 	number   int64  // its id at the worker, from the moment it begins
 	queued   time.Time
+	decoder  Decoder // of its answer; nil: the engine's text is taken
 
 	mu       sync.Mutex
 	begun    time.Time // zero: it waits
@@ -31,7 +32,8 @@ type call struct {
 // event is what happens to a call. The last has an ending.
 type event struct {
 	at     time.Time
-	text   string // of a token
+	token  bool   // a token was generated
+	text   string // that it completes; with the ending: what was held back
 	done   int64  // prompt tokens that are prefilled
 	begun  bool   // its batch has begun
 	ending ending
@@ -64,7 +66,7 @@ func (c *call) put(e event) {
 	if c.over {
 		return
 	}
-	if e.text != "" && c.first.IsZero() {
+	if e.token && c.first.IsZero() {
 		c.first = e.at
 	}
 	if e.begun {

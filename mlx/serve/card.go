@@ -74,8 +74,11 @@ const Owner = "tokwatt"
 
 // newCard reads what is known of a model before it is loaded. Encoded says that
 // somebody makes its tokens.
-func newCard(l engine.Load, encoded bool) (card, error) {
+func newCard(l engine.Load, name string, encoded bool) (card, error) {
 	info, err := engine.InspectLoad(l)
+	if name != "" {
+		info.Name = name
+	}
 	if err != nil {
 		return card{}, err
 	}

@@ -25,6 +25,7 @@ type outcome struct {
 	ended  time.Time
 	stats  *engine.Stats // of a complete one
 	text   strings.Builder
+	tokens int
 	power  powerUsage
 }
 
@@ -94,6 +95,9 @@ func (s *Server) admit(asked request, arrived time.Time) (*call, error) {
 		return nil, err
 	}
 	c := newCall(asked, arrived)
+	if s.opts.Decode != nil {
+		c.decoder = s.opts.Decode()
+	}
 	c.instance = in.id
 	s.remember(c)
 	if err := s.runner.queue.add(c); err != nil {
@@ -164,8 +168,11 @@ func (s *Server) follow(ctx context.Context, c *call, each func(event) error, ti
 // events takes those that have come. An error of each ends its being told.
 func (s *Server) events(c *call, each func(event) error, o *outcome) (err error) {
 	for _, e := range c.take() {
-		if e.text != "" && o.text.Len() == 0 {
+		if e.token && o.tokens == 0 {
 			s.mark()
+		}
+		if e.token {
+			o.tokens++
 		}
 		o.text.WriteString(e.text)
 		if e.ending != "" {

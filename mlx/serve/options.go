@@ -8,19 +8,27 @@ import (
 
 // Options are a server's. Load is needed.
 type Options struct {
-	Load    engine.Load  // the model, and who computes
-	Encode  Encode       // nil: the engine makes tokens itself, which it does for models of the byte tokenizer
-	Token   string       // every request must bear it; empty: none needs to
-	Version string       // of this program
-	Node    Node         // this machine
-	Meter   Meter        // nil: no power is measured
-	Log     io.Writer    // gets a line of JSON a request; nil: none
-	Notify  func(string) // is told what goes wrong beside the requests, in a sentence; nil: nobody is
+	Load    engine.Load    // the model, and who computes
+	Name    string         // of the model; empty: as Load or its folder is called
+	Encode  Encode         // nil: the engine makes tokens itself, which it does for models of the byte tokenizer
+	Decode  func() Decoder // makes text of the tokens of an answer; nil: the engine does
+	Token   string         // every request must bear it; empty: none needs to
+	Version string         // of this program
+	Node    Node           // this machine
+	Meter   Meter          // nil: no power is measured
+	Log     io.Writer      // gets a line of JSON a request; nil: none
+	Notify  func(string)   // is told what goes wrong beside the requests, in a sentence; nil: nobody is
 }
 
 // Encode makes the tokens of a conversation, by the model's own tokenizer and
 // chat template, up to where the answer begins.
 type Encode func([]Message) ([]int32, error)
+
+// Decoder makes text of the tokens of one answer.
+type Decoder interface {
+	Next(id int32) string // the text that a token completes, which may be none
+	End() string          // what was held back
+}
 
 // Message is one turn of a conversation.
 type Message struct {

@@ -163,7 +163,7 @@ func TestKeepAlive(t *testing.T) {
 		var ticks []time.Duration
 		go func() {
 			time.Sleep(25 * time.Second)
-			c.put(event{text: "x", at: time.Now()})
+			c.put(event{token: true, text: "x", at: time.Now()})
 			time.Sleep(11 * time.Second)
 			c.put(event{ending: complete, at: time.Now()})
 			c.put(event{ending: failed})

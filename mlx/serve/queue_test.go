@@ -40,6 +40,8 @@ func TestRefusals(t *testing.T) {
 		{bench, asked(1, 2, `,"logprobs":true`), 400, "logprobs: "},
 		{bench, asked(1, 2, `,"logit_bias":{"257":-100}`), 400, "logit_bias: "},
 		{bench, asked(1, 2, `,"response_format":{"type":"json_object"}`), 400, "response_format: "},
+		{plainPath, asked(1, 2, `,"tools":[{"type":"function","function":{"name":"f"}}]`), 400, "tools: "},
+		{plainPath, asked(1, 2, `,"top_logprobs":3`), 400, "top_logprobs: "},
 		{bench, `{"model":"other","max_tokens":2,"messages":[{"role":"user","content":"x"}]}`, 404, `{"error":{"message":"No instance found for model other","type":"Not Found","param":null,"code":404}}`},
 		{plainPath, `{"model":"other","stream":true,"messages":[{"role":"user","content":"x"}]}`, 404, "No instance found"},
 		{bench, message(`"` + strings.Repeat("x", MaxBody) + `"`), 413, "larger than"},

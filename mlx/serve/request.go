@@ -35,6 +35,9 @@ type wire struct {
 	Frequency  json.RawMessage `json:"frequency_penalty"`
 	LogitBias  json.RawMessage `json:"logit_bias"`
 	Structured json.RawMessage `json:"response_format"`
+	Tools      json.RawMessage `json:"tools"`
+	Functions  json.RawMessage `json:"functions"`
+	Top        json.RawMessage `json:"top_logprobs"`
 }
 
 // parse reads a body for a model that takes so many tokens, whose prompts encode
@@ -104,6 +107,9 @@ func (w *wire) unmet() *fault {
 		{w.Presence, []string{"0", "0.0"}, "presence_penalty: this engine has none: leave it out"},
 		{w.Frequency, []string{"0", "0.0"}, "frequency_penalty: this engine has none: leave it out"},
 		{w.LogitBias, []string{"{}"}, "logit_bias: this engine has none: leave it out; ignore_eos keeps the model from ending"},
+		{w.Tools, []string{"[]"}, "tools: this engine calls none: leave them out"},
+		{w.Functions, []string{"[]"}, "functions: this engine calls none: leave them out"},
+		{w.Top, []string{"0"}, "top_logprobs: this engine tells none: leave it out"},
 		{w.Structured, []string{`{"type":"text"}`}, "response_format: this engine can't keep to one: leave it out"},
 	} {
 		if !absent(c.raw) && !one(c.harmless, c.raw) {

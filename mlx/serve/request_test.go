@@ -71,7 +71,7 @@ func FuzzParse(f *testing.F) {
 
 // FuzzInstance: no instance is taken that can't be told from others.
 func FuzzInstance(f *testing.F) {
-	c, err := newCard(engine.Load{Model: tiny}, false)
+	c, err := newCard(engine.Load{Model: tiny}, "", false)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -176,12 +176,18 @@ func (r *runner) frame(line []byte, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	e := event{at: at, text: f.Text, done: f.Prefilled}
+	e := event{at: at, token: f.Token != nil, text: f.Text, done: f.Prefilled}
+	if c.decoder != nil && f.Token != nil {
+		e.text = c.decoder.Next(*f.Token)
+	}
 	switch {
 	case f.Error != "":
 		e.ending, e.err = failed, errors.New(f.Error)
 	case f.Done != nil:
 		e.ending, e.stats = complete, f.Done
+		if c.decoder != nil {
+			e.text = c.decoder.End()
+		}
 	}
 	if e.ending != "" {
 		r.mu.Lock()

@@ -37,7 +37,7 @@ type Server struct {
 
 // New loads the model. ctx bounds the wait for that, and the server's life.
 func New(ctx context.Context, o Options) (*Server, error) {
-	card, err := newCard(o.Load, o.Encode != nil)
+	card, err := newCard(o.Load, o.Name, o.Encode != nil)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ type eventStream struct {
 	control *http.ResponseController
 	call    *call
 	written int    // tokens
-	held    string // the last token, which goes out with the end
+	held    string // text that goes out with the end: that of the last token, and what was held back
 	total   int64  // prompt tokens that there are to prefill
 	done    int64  // of them, as was told; -1: nothing was
 }
@@ -63,7 +63,10 @@ func (e *eventStream) event(ev event) error {
 		return e.progress(0)
 	case ev.done > 0:
 		return e.progress(min(ev.done, e.total))
-	case ev.text == "":
+	case ev.ending != "":
+		e.held += ev.text
+		return nil
+	case !ev.token:
 		return nil
 	}
 	if err := e.progress(e.total); err != nil {
@@ -72,6 +75,9 @@ func (e *eventStream) event(ev event) error {
 	e.written++
 	if e.written == e.call.maxTokens { // its end is on its way already
 		e.held = ev.text
+		return nil
+	}
+	if ev.text == "" { // it ends within a character
 		return nil
 	}
 	return e.chunk(ev.text, nil)

@@ -38,14 +38,11 @@ func (e *UnsupportedError) Error() string {
 // Open finds a model by a folder, a GGUF file or a model id. Where there is
 // nothing of that name the error wraps fs.ErrNotExist.
 func Open(ref string) (*Model, error) {
-	path := ref
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if path, err = cached(ref); err != nil {
-			return nil, err
-		}
-		info, err = os.Stat(path)
+	path, err := Path(ref)
+	if err != nil {
+		return nil, err
 	}
+	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("the model can't be read: %w", err)
 	}
@@ -58,6 +55,16 @@ func Open(ref string) (*Model, error) {
 		return openFolder(filepath.Dir(path))
 	}
 	return nil, fmt.Errorf("%s is neither a model's folder nor a GGUF file: name one of these, or a model id", ref)
+}
+
+// Path is where a model is: ref itself, where there is such a file, else the
+// folder of the model of that id in the hub's cache. Where there is nothing of
+// that name the error wraps fs.ErrNotExist.
+func Path(ref string) (string, error) {
+	if _, err := os.Stat(ref); errors.Is(err, fs.ErrNotExist) {
+		return cached(ref)
+	}
+	return ref, nil
 }
 
 // Tokenizer loads the tokenizer, which takes up to a second. What can't be

@@ -87,12 +87,25 @@ func (t *Template) Date() (date time.Time, asked bool) { return t.date, t.dated 
 // Render writes a conversation of one user message, behind a system message
 // unless that is empty, up to where the model begins to speak.
 func (t *Template) Render(system, user string) (string, error) {
-	var messages []jinja.Value
+	var messages []Message
 	if system != "" {
-		messages = append(messages, message("system", system))
+		messages = append(messages, Message{"system", system})
 	}
-	messages = append(messages, message("user", user))
-	m := newMeter(len(system) + len(user))
+	return t.Conversation(append(messages, Message{"user", user}))
+}
+
+// Message is one turn of a conversation.
+type Message struct{ Role, Content string }
+
+// Conversation writes a conversation up to where the model begins to speak.
+func (t *Template) Conversation(all []Message) (string, error) {
+	var messages []jinja.Value
+	size := 0
+	for _, m := range all {
+		messages = append(messages, message(m.Role, m.Content))
+		size += len(m.Role) + len(m.Content)
+	}
+	m := newMeter(size)
 	data := t.functions(m)
 	for name, v := range t.globals {
 		data[name] = v

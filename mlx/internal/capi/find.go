@@ -45,7 +45,7 @@ type NotFoundError struct {
 }
 
 func (e *NotFoundError) Error() string {
-	return fmt.Sprintf("MLX's library was not found: install it (brew install mlx-c), or name it with %s; tried %s", Variable, strings.Join(e.Tried, "; "))
+	return fmt.Sprintf("MLX's library was not found: install it (brew install mlx-c), or name it with --library or %s; tried %s", Variable, strings.Join(e.Tried, "; "))
 }
 
 // open loads the first library that can be.
