@@ -33,6 +33,7 @@ func targetFlags() []cli.Flag {
 		&cli.StringFlag{Category: c, Name: "engine", Value: "auto", Usage: "`NAME` auto, exo, mlx, ollama, openai or reference (auto)"},
 		&cli.StringFlag{Category: c, Name: "url", Usage: "`URL` the server: http://127.0.0.1:8080, with or without /v1"},
 		&textsFlag{Category: c, Name: "model", Usage: "`ID` or a folder or synthetic:SHAPE; may be repeated"},
+		&cli.StringFlag{Category: categoryAccess, Name: "library", Usage: "`FILE` MLX's"},
 		&cli.StringFlag{Category: categoryAccess, Name: "host", Usage: "`HOST`"},
 		&cli.IntFlag{Category: categoryAccess, Name: "port", Usage: "`N` instead of --url"},
 		&cli.StringFlag{Category: categoryAccess, Name: "api-key-env", Usage: "`NAME` of the variable that holds the API key"},
