@@ -5,6 +5,7 @@ package duck
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,7 +83,7 @@ func TestFaultsOfSQLStay(t *testing.T) {
 	if _, err := db.Query(t.Context(), "select ttft from runs"); err != answer {
 		t.Errorf("a wrong column over damage: %v", err)
 	}
-	if err := db.WriteParquet(t.Context(), "select ttft from runs", filepath.Join(t.TempDir(), "x")); err != answer {
+	if err := db.WriteParquet(t.Context(), "select ttft from runs", io.Discard); err != answer {
 		t.Errorf("as Parquet: %v", err)
 	}
 }

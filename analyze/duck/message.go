@@ -73,8 +73,7 @@ func shorten(msg string) string {
 	if path, found := outsideFile(msg); found {
 		return path + " is not part of the dataset: queries read the exported tables only"
 	}
-	msg = strings.NewReplacer("!\n", "; ", ".\n", "; ", "\n", "; ", "Either add", "either add", "Did you mean", "did you mean",
-		"Candidate bindings:", "candidates:", "\t", "").Replace(strings.TrimSpace(msg))
+	msg = strings.NewReplacer("!\n", "; ", ".\n", "; ", "\n", "; ", "Either add", "either add", "Candidate tables:", "there is", "\t", "").Replace(strings.TrimSpace(msg))
 	msg = strings.Join(strings.Fields(strings.TrimRight(msg, "!;. ")), " ")
 	if utf8.RuneCountInString(msg) > longestMessage {
 		msg = string([]rune(msg)[:longestMessage]) + "…"

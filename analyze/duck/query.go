@@ -35,26 +35,31 @@ func (db *DB) run(ctx context.Context, sql string, args ...any) (*Rows, error) {
 // have stopped it was made anew.
 func (db *DB) mending(ctx context.Context, do func() error) error {
 	err := do()
-	if err == nil || db.mend == nil || !mayBeDamage(err) {
-		return sqlError(err)
+	if err != nil && db.mend != nil && mayBeDamage(err) {
+		again, mendErr := db.mend(ctx)
+		if mendErr != nil {
+			return mendErr
+		}
+		if again {
+			err = do()
+		}
 	}
-	again, mendErr := db.mend(ctx)
-	switch {
-	case mendErr != nil:
-		return mendErr
-	case again:
-		return sqlError(do())
+	if err == nil {
+		return nil
+	}
+	if fault := db.nameFault(ctx, err.Error()); fault != nil {
+		return fault
 	}
 	return sqlError(err)
 }
 
-// WriteParquet writes a query's result to a Parquet file, which appears whole
-// or not at all. Integers wider than 64 bits, as sums are, become doubles.
+// WriteParquet writes a query's result as a Parquet file. Integers wider than
+// 64 bits, as sums are, become doubles.
 //
 // DuckDB writes into the session's own folder, the only one outside the
-// datasets that the lock lets it touch, and the file is moved from there: so
-// the user's SQL never runs in a session that is open.
-func (db *DB) WriteParquet(ctx context.Context, sql, path string) error {
+// datasets that the lock lets it touch, and the file is copied from there: so
+// the user's SQL never runs in a session that is open, and w may be a pipe.
+func (db *DB) WriteParquet(ctx context.Context, sql string, w io.Writer) error {
 	explain, _, err := splitExplain(sql)
 	if err != nil {
 		return err
@@ -75,39 +80,11 @@ func (db *DB) WriteParquet(ctx context.Context, sql, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := moveFile(made, path); err != nil {
-		return fmt.Errorf("result not written to %s: %w", path, err)
-	}
-	return nil
-}
-
-// moveFile copies, since the temporary folder is often another disk, and
-// renames in the end, so that path is never half a file.
-func moveFile(from, to string) (err error) {
-	in, err := os.Open(from)
+	f, err := os.Open(made)
 	if err != nil {
-		return err
+		return fmt.Errorf("the result is not to be found any more: %w", err)
 	}
-	defer in.Close()
-	out, err := os.CreateTemp(filepath.Dir(to), ".*.tmp")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(out.Name())
-		}
-	}()
-	if _, err = io.Copy(out, in); err != nil {
-		out.Close()
-		return err
-	}
-	if err = out.Chmod(0o644); err != nil {
-		out.Close()
-		return err
-	}
-	if err = out.Close(); err != nil {
-		return err
-	}
-	return os.Rename(out.Name(), to)
+	defer f.Close()
+	_, err = io.Copy(w, f)
+	return err
 }

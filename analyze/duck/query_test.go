@@ -3,8 +3,10 @@
 package duck
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -74,18 +76,26 @@ func TestValues(t *testing.T) {
 func TestErrorsAreSentences(t *testing.T) {
 	db := open(t, Options{Roots: []string{t.TempDir()}})
 	for sql, want := range map[string]string{
-		"select tftt_ms from runs":         `query: referenced column "tftt_ms" not found in FROM clause; candidates: "ttft_ms"`,
-		"select * from runz":               `query: table with name runz does not exist; did you mean "runs"?`,
-		"select medain(ttft_ms) from runs": `did you mean "median"?`,
-		"selec 1":                          `query: syntax error at or near "selec"`,
-		"select 1; select 2":               "query: only SELECT, EXPLAIN, DESCRIBE, SHOW and SUMMARIZE run, one statement at a time",
-		"drop table runs":                  "query: only SELECT",
-		"from read_text('x')":              "query: the table function read_text is not for queries",
-		"from '/etc/passwd.csv'":           "query: /etc/passwd.csv is not part of the dataset",
-		"select ?":                         "query: the SQL has parameters",
-		"":                                 "query: the SQL is empty",
-		"explain (codegen) select 1":       "query: EXPLAIN takes ANALYZE and FORMAT",
-		"select error('boom')":             "query: boom",
+		"select tftt_ms from runs":          "query: there is no column tftt_ms: did you mean ttft_ms? DESCRIBE",
+		"select ttft from runs":             "did you mean ttft_ms?",
+		"select r.ttft_mss from runs r":     "query: there is no column ttft_mss: did you mean ttft_ms?",
+		`select "Generation TPS" from runs`: "there is no column Generation TPS: did you mean generation_tps?",
+		"select xyzzy from runs":            "query: there is no column xyzzy: DESCRIBE",
+		"select * from runz":                "query: there is no table runz: did you mean runs? SHOW TABLES",
+		"select * from main.requets":        "query: there is no table requets: did you mean requests?",
+		"select * from far_from_all":        "query: there is no table far_from_all: SHOW TABLES lists them",
+		"select medain(ttft_ms) from runs":  "query: there is no function medain: did you mean median?",
+		"select zorpify(1)":                 "query: there is no function zorpify: they are those of DuckDB",
+		"select b.pp from runs":             `query: referenced table "b" not found; there is "runs"`,
+		"selec 1":                           `query: syntax error at or near "selec"`,
+		"select 1; select 2":                "query: only SELECT, EXPLAIN, DESCRIBE, SHOW and SUMMARIZE run, one statement at a time",
+		"drop table runs":                   "query: only SELECT",
+		"from read_text('x')":               "query: the table function read_text is not for queries",
+		"from '/etc/passwd.csv'":            "query: /etc/passwd.csv is not part of the dataset",
+		"select ?":                          "query: the SQL has parameters",
+		"":                                  "query: the SQL is empty",
+		"explain (codegen) select 1":        "query: EXPLAIN takes ANALYZE and FORMAT",
+		"select error('boom')":              "query: boom",
 		"select median(flags) + 1 from runs": "query: no function matches the given name and argument types '+(VARCHAR[], INTEGER_LITERAL)'. " +
 			"You might need to add explicit type casts",
 	} {
@@ -145,10 +155,12 @@ func TestMemoryLimit(t *testing.T) {
 func TestWriteParquet(t *testing.T) {
 	db, root, out := openSandbox(t)
 	path := filepath.Join(out, "it's.parquet")
-	for range 2 { // the second replaces the first
-		if err := db.WriteParquet(t.Context(), "select x, [x] as l, 'it''s' as s from range(3) r(x) order by x desc; -- done", path); err != nil {
-			t.Fatal(err)
-		}
+	var made bytes.Buffer
+	if err := db.WriteParquet(t.Context(), "select x, [x] as l, 'it''s' as s from range(3) r(x) order by x desc; -- done", &made); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, made.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
 	}
 	c, err := connect(t.Context())
 	if err != nil {
@@ -170,14 +182,18 @@ func TestWriteParquet(t *testing.T) {
 
 	before := tree(t, filepath.Dir(root), db.scratch)
 	for _, sql := range slices.Concat(outsideReads, effects) {
-		if err := db.WriteParquet(t.Context(), fill(sql, root, out), filepath.Join(out, "attack.parquet")); err == nil {
+		if err := db.WriteParquet(t.Context(), fill(sql, root, out), io.Discard); err == nil {
 			t.Errorf("written: %s", sql)
 		}
 	}
-	if err := db.WriteParquet(t.Context(), "select 1", filepath.Join(out, "no", "folder.parquet")); err == nil {
-		t.Error("written into a folder that is not there")
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err == nil {
+		defer full.Close()
+		if err := db.WriteParquet(t.Context(), "select 1", full); err == nil {
+			t.Error("written to a disk that is full")
+		}
 	}
-	if err := db.WriteParquet(t.Context(), "explain select 1", filepath.Join(out, "plan.parquet")); err == nil {
+	if err := db.WriteParquet(t.Context(), "explain select 1", io.Discard); err == nil {
 		t.Error("a plan was written as Parquet")
 	}
 	if after := tree(t, filepath.Dir(root), db.scratch); !slices.Equal(before, after) {

@@ -58,11 +58,12 @@ var layers = map[string]string{
 	"analyze/analyzetest/casetest": "analyze collect collect/script",
 	"analyze/analyzetest/fleet":    "analyze analyze/analyzetest",
 	"analyze/duck":                 "analyze",
+	"analyze/duck/arrowio":         "analyze/duck analyze/duck/rowio",
 	"analyze/duck/rowio":           "analyze/duck",
 	"plot":                         "analyze",
 	"cmd/tokwatt": "mlx/engine mlx/model mlx/serve collect collect/calibrate collect/exchange collect/exo collect/find collect/host " +
 		"collect/inproc collect/kinds collect/ollama collect/openai collect/prompt collect/prompt/source " +
-		"power power/local store analyze analyze/duck analyze/duck/rowio plot",
+		"power power/local store analyze analyze/duck analyze/duck/arrowio analyze/duck/rowio plot",
 }
 
 // owners says which packages may import a library: one library, one package,
@@ -71,7 +72,7 @@ var owners = map[string]string{
 	"codeberg.org/go-fonts/liberation": "plot",
 	"codeberg.org/go-pdf/fpdf":         "plot",
 	"github.com/BurntSushi/toml":       "cmd/tokwatt",
-	"github.com/apache/arrow-go/v18":   "analyze",
+	"github.com/apache/arrow-go/v18":   "analyze analyze/duck/arrowio",
 	"github.com/ardanlabs/jinja":       "collect/prompt/template",
 	"github.com/dlclark/regexp2/v2":    "collect/prompt/tokenizer",
 	"github.com/duckdb/duckdb-go/v2":   "analyze/duck",

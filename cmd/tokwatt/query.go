@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,10 +17,11 @@ import (
 	"golang.org/x/term"
 
 	"tokwatt/analyze/duck"
+	"tokwatt/analyze/duck/arrowio"
 	"tokwatt/analyze/duck/rowio"
 )
 
-var queryFormats = []string{"table", "csv", "json", "jsonl", "markdown", "parquet"}
+var queryFormats = []string{"table", "csv", "json", "jsonl", "markdown", "parquet", "arrow"}
 
 func (a *app) query() *cli.Command {
 	return &cli.Command{
@@ -26,8 +29,10 @@ func (a *app) query() *cli.Command {
 		Usage:     "ask all sessions with SQL",
 		ArgsUsage: "SQL",
 		Description: `SQL is a SELECT over the tables sessions, segments, targets, cases, batches,
-requests and chunks and the views runs and summary; - reads it from stdin.
-DESCRIBE runs lists the columns. runs leaves warm-ups out, requests does not.`,
+requests, chunks, samples and energy and the views runs, summary, summary_long,
+goodput, phases and asiai; - reads it from stdin. SHOW TABLES lists them,
+DESCRIBE runs its columns. runs leaves warm-ups out, requests does not.
+docs/cookbook.md answers twenty questions with it.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "file", Usage: "`FILE` read the SQL from it"},
 			&cli.StringFlag{Name: "format", Usage: "`NAME` " + strings.Join(queryFormats, ", ")},
@@ -44,7 +49,7 @@ DESCRIBE runs lists the columns. runs leaves warm-ups out, requests does not.`,
 			if err != nil {
 				return err
 			}
-			format, err := queryFormat(cmd)
+			format, err := a.queryFormat(cmd)
 			if err != nil {
 				return err
 			}
@@ -81,76 +86,88 @@ func (a *app) sqlText(cmd *cli.Command) (string, error) {
 }
 
 // queryFormat is --format, else the ending of --out, else a table.
-func queryFormat(cmd *cli.Command) (string, error) {
+func (a *app) queryFormat(cmd *cli.Command) (string, error) {
 	format, out := cmd.String("format"), cmd.String("out")
 	if cmd.Bool("json") {
 		format = "json"
 	}
-	if i := strings.LastIndexByte(out, '.'); format == "" && i >= 0 {
-		format = strings.ToLower(out[i+1:])
-		if format == "md" {
-			format = "markdown"
-		}
-	}
-	if format == "" {
-		format = "table"
-	}
+	ending := strings.ToLower(strings.TrimPrefix(filepath.Ext(out), "."))
+	format = cmp.Or(format, cmp.Or(endings[ending], ending), "table")
 	if !slices.Contains(queryFormats, format) {
-		return "", usagef("there is no format %q: take %s", format, strings.Join(queryFormats, ", "))
+		return "", usagef("there is no format %q: take %s", format, alternatives(queryFormats))
 	}
-	if format == "parquet" && out == "" {
-		return "", usagef("--format parquet needs --out FILE")
+	if stdout, ok := a.out.(*checkedWriter); ok && stdout.plain && out == "" && slices.Contains(binaryFormats, format) {
+		return "", usagef("--format %s is no text for a terminal: give --out FILE, or pipe it into a program", format)
 	}
 	return format, nil
 }
 
-// answer runs the statement and writes its result.
+// endings name formats that are called otherwise.
+var endings = map[string]string{"md": "markdown", "ndjson": "jsonl", "feather": "arrow", "arrows": "arrow", "txt": "table", "pq": "parquet"}
+
+// binaryFormats are those that no terminal is to get.
+var binaryFormats = []string{"parquet", "arrow"}
+
+// answer runs the statement and writes its result: to stdout, or to a file
+// that appears whole or not at all.
 func (a *app) answer(ctx context.Context, cmd *cli.Command, db *duck.DB, sql, format string) error {
 	out := cmd.String("out")
-	if format == "parquet" {
-		o, err := openOut(cmd, "out", out)
-		if err != nil {
-			return err
-		}
-		defer o.Close()
-		if o.through != nil {
-			return usagef("--out %s: Parquet can only be written to a file, in a folder that can be written", out)
-		}
-		if err := db.WriteParquet(ctx, sql, o.target); err != nil {
-			return sqlError(err)
-		}
-		if o.mode != 0 {
-			if err := os.Chmod(o.target, o.mode); err != nil {
-				return err
-			}
-		}
-		fmt.Fprintln(a.out, out)
-		return nil
-	}
-	rows, err := db.Query(ctx, sql)
-	if err != nil {
-		return sqlError(err)
-	}
-	defer rows.Close()
-	if out == "" && format == "table" {
-		var b strings.Builder
-		if err := writeRows(&b, rows, format); err != nil {
-			return sqlError(err)
-		}
-		_, err := io.WriteString(a.out, b.String())
-		if text := tooWide(widest(b.String()), terminalWidth(a.out)); text != "" {
-			fmt.Fprintln(a.err, text)
-		}
-		return err
-	}
 	if out == "" {
-		return sqlError(writeRows(a.out, rows, format))
+		return sqlError(a.print(ctx, db, sql, format))
 	}
-	if err := writeOut(cmd, "out", out, func(w io.Writer) error { return sqlError(writeRows(w, rows, format)) }); err != nil {
+	write := func(w io.Writer) error { return sqlError(writeAnswer(ctx, w, db, sql, format)) }
+	if format == "arrow" && !strings.EqualFold(filepath.Ext(out), ".arrows") {
+		write = func(w io.Writer) error { return sqlError(writeArrowFile(ctx, w, db, sql)) }
+	}
+	if err := writeOut(cmd, "out", out, write); err != nil {
 		return err
 	}
 	fmt.Fprintln(a.out, out)
 	return nil
+}
+
+// print writes the result to stdout; of a table it says that the terminal is
+// too narrow.
+func (a *app) print(ctx context.Context, db *duck.DB, sql, format string) error {
+	if format != "table" {
+		return writeAnswer(ctx, a.out, db, sql, format)
+	}
+	var b strings.Builder
+	if err := writeAnswer(ctx, &b, db, sql, format); err != nil {
+		return err
+	}
+	_, err := io.WriteString(a.out, b.String())
+	if text := tooWide(widest(b.String()), terminalWidth(a.out)); text != "" {
+		fmt.Fprintln(a.err, text)
+	}
+	return err
+}
+
+// writeAnswer runs the statement and writes its rows as they come. Parquet is
+// DuckDB's own; Arrow is the stream form, which needs no end to begin with.
+func writeAnswer(ctx context.Context, w io.Writer, db *duck.DB, sql, format string) error {
+	if format == "parquet" {
+		return db.WriteParquet(ctx, sql, w)
+	}
+	rows, err := db.Query(ctx, sql)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	if format == "arrow" {
+		return arrowio.WriteStream(w, rows.Columns(), rows.All())
+	}
+	return writeRows(w, rows, format)
+}
+
+// writeArrowFile writes the form of Arrow that can be read at any place.
+func writeArrowFile(ctx context.Context, w io.Writer, db *duck.DB, sql string) error {
+	rows, err := db.Query(ctx, sql)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	return arrowio.WriteFile(w, rows.Columns(), rows.All())
 }
 
 // tooWide is a hint for a table of more columns than the terminal has; 0

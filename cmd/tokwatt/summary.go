@@ -21,6 +21,7 @@ func (a *app) summary() *cli.Command {
 			datasetFlag(),
 			&cli.BoolFlag{Name: "asiai", Usage: "asiai's M1 to M8, a row for each engine and model"},
 			&cli.IntSliceFlag{Name: "percentiles", Usage: "`LIST` of the times: 50, 90, 99"},
+			&cli.StringFlag{Name: "goodput", Usage: "`LIMITS` requests within them: ttft=500ms,tpot=50ms; itl, e2el"},
 			&cli.StringFlag{Name: "format", Value: "table", Usage: "`NAME` table (default), markdown, csv or json"},
 			jsonFlag(),
 		},
@@ -40,9 +41,21 @@ func (a *app) summary() *cli.Command {
 			if cmd.Bool("asiai") && len(percentiles) > 0 {
 				return usagef("--asiai has no percentiles: leave one of the two out")
 			}
+			var limits duck.Limits
+			if given := cmd.String("goodput"); given != "" {
+				if cmd.Bool("asiai") || len(percentiles) > 0 {
+					return usagef("--goodput has an answer of its own: leave --asiai and --percentiles out")
+				}
+				if limits, err = goodputLimits(given); err != nil {
+					return err
+				}
+			}
 			db, ids, done, err := a.askSessions(ctx, cmd, cmd.Args().Slice())
 			if err != nil {
 				return err
+			}
+			if limits != (duck.Limits{}) {
+				return errors.Join(a.summariseGoodput(ctx, db, ids, format, limits), done())
 			}
 			if cmd.Bool("asiai") {
 				return errors.Join(a.summariseAsiai(ctx, db, ids, format), done())
