@@ -15,7 +15,7 @@ type Selected struct {
 
 // caseKeys make the point of the matrix: two rows are of one case where they
 // agree in all of them, unless the selections are chosen by one.
-var caseKeys = []string{"pp", "tg", "concurrency", "cache_mode", "prefix_cache_hit", "prompt_kind", "prompt_hash"}
+var caseKeys = []string{"pp", "depth", "tg", "concurrency", "cache_mode", "prefix_cache_hit", "prompt_kind", "prompt_hash"}
 
 // identityKeys are what a target is. The sides of a case are of one each.
 var identityKeys = []string{"engine", modelKey, "model_quantization", "placement_sharding", "placement_instance_meta", "placement_nodes"}
@@ -263,7 +263,7 @@ func CaseName(keys []CaseKey) string {
 	for _, k := range keys {
 		switch {
 		case k.Value == "":
-		case slices.Contains([]string{"pp", "tg", "concurrency"}, k.Key):
+		case slices.Contains([]string{"pp", "depth", "tg", "concurrency"}, k.Key):
 			parts = append(parts, k.Key+" "+k.Value)
 		case k.Key == "placement_nodes":
 			parts = append(parts, "nodes "+k.Value)

@@ -14,7 +14,7 @@ var hiddenKeys = []struct{ key, none string }{
 	{"model_quantization", "unknown"}, {"model_format", "unknown"}, {"engine_version", "unknown"}, {"endpoint", "none"},
 	{"streaming", "unknown"}, {"cold_method", "none"}, {"eos_ban", "none"},
 	{"prompt_source", "unknown"}, {"tokens_source", "none"}, {"prompt_tps_source", "none"}, {"generation_tps_source", "none"},
-	{"tool_version", "unknown"}, {"formula_version", "unknown"},
+	{"import_tool", "none, tokwatt measured it"}, {"tool_version", "unknown"}, {"formula_version", "unknown"},
 }
 
 // warn says what differs in the matched cases besides what was asked for.

@@ -12,10 +12,10 @@ import (
 // Summary.Keys has their values.
 func GroupKeys() []string {
 	return []string{
-		"session_id", "host", "date", "label", "tags", "profile", "hw_chip", "hw_model", "os_name", "os_version", "power_mode", "on_battery", "tool_version",
+		"session_id", "host", "date", "label", "tags", "profile", "import_tool", "hw_chip", "hw_model", "os_name", "os_version", "power_mode", "on_battery", "tool_version",
 		"engine", "engine_version", "driver", "endpoint", "model_id", "model_format", "model_quantization",
 		"placement_sharding", "placement_instance_meta", "placement_nodes",
-		"pp", "tg", "concurrency", "cache_mode", "prefix_cache_hit", "cold_method", "eos_ban",
+		"pp", "depth", "tg", "concurrency", "cache_mode", "prefix_cache_hit", "cold_method", "eos_ban",
 		"prompt_kind", "prompt_source", "prompt_hash", "streaming",
 	}
 }

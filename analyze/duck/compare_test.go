@@ -38,7 +38,7 @@ func TestKeys(t *testing.T) {
 				t.Errorf("no group of session %s has %s %q", s.SessionID, key, s.Keys[key])
 			}
 		}
-		if !some && !slices.Contains([]string{"label", "power_mode", "on_battery", "eos_ban", "prompt_hash", "placement_sharding", "placement_instance_meta", "placement_nodes"}, key) {
+		if !some && !slices.Contains([]string{"label", "import_tool", "depth", "power_mode", "on_battery", "eos_ban", "prompt_hash", "placement_sharding", "placement_instance_meta", "placement_nodes"}, key) {
 			t.Errorf("no row has %s: the test shows less than it should", key)
 		}
 	}

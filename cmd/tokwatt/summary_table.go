@@ -286,9 +286,9 @@ type summaryKey struct {
 	cell func(analyze.Summary) string
 }
 
-// varyingKeys are pp (or which prompt it is), tg and concurrency; and where a
-// case is not cold, what the cache did: of such rows a reader must know, be
-// they all alike.
+// varyingKeys are pp (or which prompt it is), tg and concurrency; how deep the
+// context was, where an imported file says so; and where a case is not cold, what
+// the cache did: of such rows a reader must know, be they all alike.
 func varyingKeys(rows []analyze.Summary) []summaryKey {
 	own := slices.ContainsFunc(rows, func(s analyze.Summary) bool { return s.PP == nil && s.CaseID != rows[0].CaseID })
 	keys := []summaryKey{
@@ -305,6 +305,9 @@ func varyingKeys(rows []analyze.Summary) []summaryKey {
 		}},
 		{"tg", func(s analyze.Summary) string { return strconv.FormatInt(s.TG, 10) }},
 		{"conc", func(s analyze.Summary) string { return strconv.FormatInt(s.Concurrency, 10) }},
+	}
+	if slices.ContainsFunc(rows, func(s analyze.Summary) bool { return s.Keys["depth"] != "" }) {
+		keys = slices.Insert(keys, 1, summaryKey{"depth", func(s analyze.Summary) string { return cmp.Or(s.Keys["depth"], "–") }})
 	}
 	if slices.ContainsFunc(rows, func(s analyze.Summary) bool { return s.CacheMode != string(collect.CacheCold) }) {
 		keys = append(keys, summaryKey{"cache", func(s analyze.Summary) string { return cmp.Or(s.PrefixCacheHit, s.CacheMode) }})
