@@ -39,11 +39,23 @@ func ExoEnergy(c Context, b *collect.Batch) *Energy {
 	if u == nil {
 		return nil
 	}
+	if len(u.Nodes) == 0 && b.Requests[0].Stated != nil {
+		return u.stated()
+	}
 	e := u.energy(u.read(c.Target))
 	if c.Case.Concurrency > 1 {
 		e.PrefillJ = nil
 	}
 	return e
+}
+
+// stated is the total of an imported file that leaves the nodes out. Of a server
+// that we asked ourselves, no nodes is no sensor.
+func (u *exoUsage) stated() *Energy {
+	if j := positive(&u.TotalJ); j != nil {
+		return &Energy{J: j, Scope: "system", Source: "exo_server", Indicative: true}
+	}
+	return &Energy{NullReason: noReading}
 }
 
 // longestUsage is the usage with the longest time of a batch; nil: there is none.

@@ -24,6 +24,9 @@ type Format struct {
 func Formats() []Format {
 	return []Format{
 		{"exo", "results.json of exo-bench", claimsExo, readExo},
+		{"llama-bench", "llama-bench -o json, jsonl, csv, md or sql", claimsLlamaBench, readLlamaBench},
+		{"asiai", "asiai bench --export", claimsAsiai, readAsiai},
+		{"ollama-verbose", "text of ollama run --verbose", claimsOllama, readOllama},
 	}
 }
 

@@ -1,0 +1,124 @@
+package exchange
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"tokwatt/collect"
+)
+
+// claimsAsiai takes an export of asiai's benchmark.
+func claimsAsiai(head []byte) bool {
+	return bytes.Contains(head, []byte(`"asiai_version"`)) || bytes.Contains(head, []byte(`"raw_runs"`)) && bytes.Contains(head, []byte(`"benchmark"`))
+}
+
+// maxDocument bounds a file that is read as one document.
+const maxDocument = 256 << 20
+
+// document reads a file that is one JSON object.
+func (in *Input) document() (object, error) {
+	if in.Size > maxDocument {
+		return nil, fmt.Errorf("it is over %d MiB, more than such a file can be", maxDocument>>20)
+	}
+	raw, err := io.ReadAll(in.reader())
+	if err != nil {
+		return nil, err
+	}
+	return parseObject(bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")))
+}
+
+// readAsiai reads asiai's export, all of it at once.
+//
+// Its tokens/s is M1 by the rule of its own version, and its times are those of
+// Ollama's server where that is the engine, so both are asiai's figures and not
+// facts to compute others from. Who counted the tokens it does not say. Averages
+// and percentiles of the engines go to the session's extras.
+func readAsiai(in *Input, out *sink) error {
+	doc, err := in.document()
+	if err != nil {
+		return err
+	}
+	bench := doc.object("benchmark")
+	engines := bench.object("engines")
+	if engines == nil {
+		return fmt.Errorf("it has no engines in its benchmark")
+	}
+	if err := out.session(in.whole(), asiaiSession(doc, bench, engines)); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(engines)) {
+		engine := engines.object(name)
+		if engine == nil {
+			out.bad(where("engines.%s", name), "no object")
+			continue
+		}
+		readAsiaiEngine(out, doc, bench, name, engine)
+	}
+	return nil
+}
+
+func asiaiSession(doc, bench, engines object) collect.Session {
+	m := doc.object("machine")
+	s := collect.Session{
+		Profile: "asiai", Options: bench.without("engines", "winner"),
+		Host: collect.Host{Chip: m.text("chip", "hw_chip"), Model: m.text("model", "hw_model"), GPUCores: m.count("gpu_cores"), CPUCores: m.count("cpu_cores"), OSVersion: m.text("os_version")},
+	}
+	if gb := m.number("ram_gb"); gb != nil && *gb > 0 && *gb < 1e6 {
+		n := int64(*gb * (1 << 30))
+		s.Host.RAMBytes = &n
+	}
+	if at := doc.number("timestamp", "ts"); at != nil && *at > 0 && *at < 1e11 {
+		s.StartedAt = time.Unix(0, int64(*at*1e3)*1e6).UTC()
+	} else if t, err := time.Parse(time.RFC3339, doc.text("timestamp", "ts")); err == nil {
+		s.StartedAt = t
+	}
+	said := object{}
+	for name := range engines {
+		if text := engines.object(name).without("raw_runs"); text != "" {
+			said[name] = json.RawMessage(text)
+		}
+	}
+	extra := maps.Clone(doc)
+	rest := maps.Clone(bench)
+	rest["engines"] = json.RawMessage(cmp.Or(said.without(), "{}"))
+	extra["benchmark"] = json.RawMessage(rest.without())
+	s.Imported = &collect.Origin{Tool: "asiai", ToolVersion: doc.text("asiai_version", "version"), Extra: extra.without()}
+	return s
+}
+
+func readAsiaiEngine(out *sink, doc, bench object, name string, engine object) {
+	power := engine.object("power")
+	t := out.target(collect.TargetInfo{
+		Engine: name, EngineVersion: engine.text("engine_version"), Driver: "import", ModelID: cmp.Or(engine.text("model"), bench.text("model")),
+		ModelFormat: engine.text("model_format"), Quantization: engine.text("model_quantization"), ModelBytes: some(engine.count("vram_bytes")),
+		ContextTokens: some(bench.count("context_size")),
+		StatedPowerW:  cmp.Or(engine.number("avg_power_watts", "power_watts"), power.number("avg_power_watts", "power_watts", "avg_watts")),
+	})
+	rule := strings.TrimSpace("M1 of asiai " + doc.text("asiai_version", "version"))
+	for i, raw := range engine.list("raw_runs") {
+		at := where("engines.%s.raw_runs[%d]", name, i)
+		row, err := parseObject(raw)
+		if err != nil {
+			out.bad(at, "%v", err)
+			continue
+		}
+		n, rate := row.count("tokens_generated"), row.number("tok_per_sec")
+		if n == nil || rate == nil {
+			out.bad(at, "it lacks tokens_generated or tok_per_sec")
+			continue
+		}
+		id := out.caseOf(collect.Case{TargetID: t, Concurrency: 1, CacheMode: collect.CacheServer,
+			PromptKind: row.text("prompt_type"), PromptSource: collect.PromptText, Streaming: true})
+		r := collect.Request{Streamed: true, Stated: &collect.Stated{Rule: rule, TokPerSec: rate,
+			TTFTMS: row.number("ttft_ms"), TotalDurationMS: row.number("total_duration_ms"), GenerationDurationMS: row.number("generation_duration_ms")}}
+		r.Report = collect.Report{CompletionTokens: n, PromptTokens: row.count("prompt_tokens"), JSON: row.without()}
+		out.batch(id, false, collect.Batch{RepeatIndex: deref(row.count("run_index")), Requests: []collect.Request{r}})
+	}
+}
