@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -38,7 +37,7 @@ complete -o bashdefault -o default -F _tokwatt tokwatt
 `
 
 // complete prints what may stand where the cursor is: a flag where a dash was
-// typed, else a command, a kind of plot, or a session.
+// typed, else a command, or a session.
 func (a *app) complete(ctx context.Context, cmd *cli.Command) {
 	typed := lastWord(os.Args)
 	if a.completeValue(ctx, cmd, typed) { // shells leave out an empty word
@@ -55,12 +54,6 @@ func (a *app) complete(ctx context.Context, cmd *cli.Command) {
 	}
 	for _, c := range cmd.VisibleCommands() {
 		fmt.Fprintln(a.out, c.Name)
-	}
-	if cmd.Name == "plot" && !cmd.Args().Present() {
-		for _, kind := range slices.Sorted(maps.Keys(figures)) {
-			fmt.Fprintln(a.out, kind)
-		}
-		return
 	}
 	if strings.Contains(cmd.ArgsUsage, "ID") {
 		a.completeSessions(ctx, cmd)
@@ -79,6 +72,9 @@ func (a *app) completeValue(ctx context.Context, cmd *cli.Command, word string) 
 		return true
 	}
 	values := choices[name]
+	if values == nil {
+		values = plotValues(name)
+	}
 	if values != nil {
 		fmt.Fprintln(a.out, strings.Join(values, "\n"))
 	}

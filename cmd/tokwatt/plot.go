@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v3"
 
@@ -16,58 +13,117 @@ import (
 	"tokwatt/plot"
 )
 
-// drawing makes a figure of the sessions with the ids, as the flags want it.
-type drawing func(ctx context.Context, cmd *cli.Command, db *duck.DB, ids []string) (*plot.Figure, error)
-
-// figures are the kinds of plot.
-var figures = map[string]drawing{
-	"scaling": ofSummaries(plot.Scaling),
-	"latency": ofSummaries(plot.Latency),
-	"energy":  energyFigure,
-	"power":   powerFigure,
-}
+// drawing makes the figure that a command line wants.
+type drawing func(ctx context.Context, cmd *cli.Command) (*plot.Figure, error)
 
 func (a *app) plot() *cli.Command {
 	return &cli.Command{
-		Name:      "plot",
-		Usage:     "draw a picture of the newest session or those named",
-		ArgsUsage: "KIND [ID…|last]",
-		Description: `scaling   prefill and generation rate against prompt length or concurrency
-latency   time to first token and between tokens, per case
-energy    energy per token against prompt length or concurrency, with its bounds
-power     power over the time of one session, and the phases of its batches`,
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "out", Usage: "`FILE` .png, .svg or .pdf (KIND.png)"},
-			datasetFlag(),
-			&cli.StringFlag{Name: "x", Usage: "`AXIS` pp or concurrency (the one that varies)"},
-			&cli.StringSliceFlag{Name: "y", Usage: "`METRIC` may be repeated, a panel each"},
-			&cli.StringSliceFlag{Name: "by", Usage: "`KEY` what tells the lines apart: engine, model_id, pp, …"},
-			&cli.StringSliceFlag{Name: "where", Usage: "`KEY=VALUE` only those cases; power: node, scope, batch_id, …"},
-			&cli.StringFlag{Name: "log", Usage: "`AXES` logarithmic: x, y, xy or none (where needed)"},
+		Name:  "plot",
+		Usage: "draw a picture of the newest session or those named",
+		Description: `Each kind of picture is a command, whose --help has its flags: PNG at 200 dpi,
+SVG with its font inside, or PDF, by the name after --out; --theme dark for dark
+pages. What cannot be drawn is refused with the reason.`,
+		Commands: []*cli.Command{
+			a.plotScaling(), a.plotLatency(), a.plotITL(), a.plotEnergy(), a.plotPower(), a.plotCompare(), a.plotHistory(),
 		},
 		Metadata: examples("tokwatt plot scaling --out scaling.png", "tokwatt plot power --out power.svg last"),
-		Action:   a.drawPlot,
+		Action:   noKind,
 	}
 }
 
-func (a *app) drawPlot(ctx context.Context, cmd *cli.Command) error {
-	kind := cmd.Args().First()
-	draw, ok := figures[kind]
-	if !ok {
-		return usagef("there is no plot %q: take %s", kind, alternatives([]string{"scaling", "latency", "energy", "power"}))
+// noKind answers a call without a kind, or with one that does not exist.
+func noKind(_ context.Context, cmd *cli.Command) error {
+	var kinds []string
+	for _, c := range cmd.Commands {
+		kinds = append(kinds, c.Name)
 	}
+	name := cmd.Args().First()
+	if name == "" {
+		return usagef("plot what? Take %s", alternatives(kinds))
+	}
+	return usagef("there is no plot %q: take %s", name, alternatives(kinds))
+}
+
+// kind is the command of one kind of picture.
+func (a *app) kind(name, usage, args string, draw drawing, flags ...cli.Flag) *cli.Command {
+	return &cli.Command{
+		Name: name, Usage: usage, ArgsUsage: args,
+		Flags: append([]cli.Flag{
+			&cli.StringFlag{Name: "out", Usage: "`FILE` .png, .svg or .pdf (" + name + ".png)"},
+			&cli.StringFlag{Name: "theme", Usage: "`NAME` light (default) or dark"},
+			datasetFlag(),
+		}, flags...),
+		Action: func(ctx context.Context, cmd *cli.Command) error { return a.drawPlot(ctx, cmd, draw) },
+	}
+}
+
+// The flags that kinds share.
+func xFlag() cli.Flag {
+	return &cli.StringFlag{Name: "x", Usage: "`AXIS` pp, concurrency or nodes (the first that varies)"}
+}
+
+func yFlag(without string) cli.Flag {
+	return &cli.StringSliceFlag{Name: "y", Usage: "`METRIC` a panel each (" + without + ")"}
+}
+
+func byFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "by", Usage: "`KEY` what tells the series apart: engine, model_id, pp, …"}
+}
+
+func whereFlag(usage string) cli.Flag {
+	return &cli.StringSliceFlag{Name: "where", Usage: "`KEY=VALUE` " + usage}
+}
+
+func logFlag(axes string) cli.Flag {
+	return &cli.StringFlag{Name: "log", Usage: "`AXES` logarithmic: " + axes}
+}
+
+const onlyCases = "only those cases: engine=exo, pp=512, …"
+
+// plotValues are the values of the flags of plot that take one of a few words,
+// for completion.
+func plotValues(flag string) []string {
+	switch flag {
+	case "theme":
+		var names []string
+		for _, t := range plot.Themes() {
+			names = append(names, string(t))
+		}
+		return names
+	case "x":
+		return []string{"pp", "concurrency", "nodes"}
+	case "log":
+		return []string{"x", "y", "xy", "none"}
+	case "by":
+		return plot.Keys()
+	case "y", "metric":
+		var names []string
+		for _, m := range analyze.Metrics() {
+			names = append(names, m.Name)
+		}
+		return names
+	}
+	return nil
+}
+
+func (a *app) drawPlot(ctx context.Context, cmd *cli.Command, draw drawing) error {
 	out := cmd.String("out")
 	if out == "" {
-		out = kind + ".png"
+		out = cmd.Name + ".png"
 	}
 	format, err := plot.FormatOf(out)
 	if err != nil {
 		return usage(err)
 	}
-	figure, err := a.figure(ctx, cmd, draw)
+	theme, err := plot.ThemeNamed(cmd.String("theme"))
+	if err != nil {
+		return usage(err)
+	}
+	figure, err := draw(ctx, cmd)
 	if err != nil {
 		return err
 	}
+	figure.Theme = theme
 	if err := writeOut(cmd, "out", out, func(w io.Writer) error { return figure.Write(w, format) }); err != nil {
 		return err
 	}
@@ -75,69 +131,22 @@ func (a *app) drawPlot(ctx context.Context, cmd *cli.Command) error {
 	return nil
 }
 
-// figure draws what the arguments choose.
-func (a *app) figure(ctx context.Context, cmd *cli.Command, draw drawing) (f *plot.Figure, err error) {
-	db, ids, done, err := a.askSessions(ctx, cmd, cmd.Args().Tail())
-	if err != nil {
-		return nil, err
+// ofSessions is a drawing that asks SQL of the sessions named, or of the newest.
+func (a *app) ofSessions(draw func(ctx context.Context, cmd *cli.Command, db *duck.DB, ids []string) (*plot.Figure, error)) drawing {
+	return func(ctx context.Context, cmd *cli.Command) (f *plot.Figure, err error) {
+		db, ids, done, err := a.askSessions(ctx, cmd, cmd.Args().Slice())
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, done()) }()
+		return draw(ctx, cmd, db, ids)
 	}
-	defer func() { err = errors.Join(err, done()) }()
-	return draw(ctx, cmd, db, ids)
 }
 
 // plotOptions are those of figures that are made of cases.
-func plotOptions(cmd *cli.Command) plot.Options {
-	return plot.Options{X: cmd.String("x"), Y: cmd.StringSlice("y"), By: cmd.StringSlice("by"), Log: cmd.String("log")}
-}
-
-// ofSummaries is the drawing of a figure that is made of summaries.
-func ofSummaries(draw func([]analyze.Summary, plot.Options) (*plot.Figure, error)) drawing {
-	return func(ctx context.Context, cmd *cli.Command, db *duck.DB, ids []string) (*plot.Figure, error) {
-		rows, err := db.Summaries(ctx, duck.SummaryFilter{Sessions: ids, Points: true})
-		if err != nil {
-			return nil, err
-		}
-		keep, err := caseConditions(cmd)
-		if err != nil {
-			return nil, err
-		}
-		f, err := draw(slices.DeleteFunc(rows, func(s analyze.Summary) bool { return !keep(s) }), plotOptions(cmd))
-		return f, asUsage(err)
-	}
-}
-
-func energyFigure(ctx context.Context, cmd *cli.Command, db *duck.DB, ids []string) (*plot.Figure, error) {
-	cases, err := db.EnergyCases(ctx, duck.SummaryFilter{Sessions: ids})
-	if err != nil {
-		return nil, err
-	}
-	keep, err := caseConditions(cmd)
-	if err != nil {
-		return nil, err
-	}
-	f, err := plot.Energy(slices.DeleteFunc(cases, func(c analyze.EnergyCase) bool { return !keep(c.Summary) }), plotOptions(cmd))
-	return f, asUsage(err)
-}
-
-func powerFigure(ctx context.Context, cmd *cli.Command, db *duck.DB, ids []string) (*plot.Figure, error) {
-	if len(ids) > 1 {
-		return nil, usagef("power is of one session, and here are %d: name one", len(ids))
-	}
-	for _, name := range []string{"x", "y", "by", "log"} {
-		if cmd.IsSet(name) {
-			return nil, usagef("--%s does not go with power, which is watts over time: --where chooses what is shown", name)
-		}
-	}
-	opt, err := powerConditions(cmd)
-	if err != nil {
-		return nil, err
-	}
-	s, err := db.PowerSession(ctx, ids[0])
-	if err != nil {
-		return nil, err
-	}
-	f, err := plot.Power(s, opt)
-	return f, asUsage(err)
+func plotOptions(cmd *cli.Command) (plot.Options, error) {
+	_, err := metricsNamed(cmd.StringSlice("y"))
+	return plot.Options{X: cmd.String("x"), Y: cmd.StringSlice("y"), By: cmd.StringSlice("by"), Log: cmd.String("log")}, err
 }
 
 // asUsage marks what a figure refuses as the caller's.
@@ -147,6 +156,3 @@ func asUsage(err error) error {
 	}
 	return usage(err)
 }
-
-// keysOf lists the keys of conditions for a message.
-func keysOf[V any](m map[string]V) string { return strings.Join(slices.Sorted(maps.Keys(m)), ", ") }

@@ -9,9 +9,9 @@ import (
 	"tokwatt/collect"
 )
 
-// TestPlotEnergyAndPower draws both in all formats, from a store whose session
+// TestPlotKinds draws what is not made of summaries alone, from a store whose session
 // has sensors, and says what is wrong where they can't be drawn.
-func TestPlotEnergyAndPower(t *testing.T) {
+func TestPlotKinds(t *testing.T) {
 	needsSQL(t)
 	db, dir := fixture(t), t.TempDir()
 	silent := storeOf(t, kindsOf(collect.TargetInfo{Engine: "e", Driver: "openai", ModelID: "m"}, func(*collect.Request) {}, []float64{10, 12})...)
@@ -28,10 +28,22 @@ func TestPlotEnergyAndPower(t *testing.T) {
 		{"power without sensors", silent, []string{"power"}, exitUsage, "has no readings of power: collect with --power auto"},
 		{"energy without sensors", silent, []string{"energy", "--x", "concurrency"}, exitUsage, "no batch has j_per_output_token: 2 × off (no sensor was read); collect with --power auto"},
 		{"power of two sessions", db, []string{"power", "last", "last"}, exitUsage, "one session, and here are 2"},
-		{"power with an axis", db, []string{"power", "--y", "gpu"}, exitUsage, "--y does not go with power"},
+		{"power with an axis", db, []string{"power", "--y", "gpu"}, exitUsage, "power has no flag -y"},
 		{"power with a word for a number", db, []string{"power", "--where", "batch_id=x"}, exitUsage, "must be a number"},
 		{"power of no such key", db, []string{"power", "--where", "pp=512"}, exitUsage, "node, scope, source, batch_id, case_id, target_id"},
 		{"power of no such sensor", db, []string{"power", "--where", "scope=wall"}, exitUsage, "scope=gpu"},
+		{"itl", db, []string{"itl", "--out", "i.svg", "--theme", "dark"}, 0, "i.svg\n"},
+		{"itl of no such batch", db, []string{"itl", "--where", "batch_id=999"}, exitUsage, "has no such batch"},
+		{"itl of a case's key", db, []string{"itl", "--where", "pp=512"}, exitUsage, "batch_id, case_id, request_id, target_id"},
+		{"history", db, []string{"history", "--out", "h.png", "--where", "pp=512,concurrency=1"}, 0, "h.png\n"},
+		{"history of one session", db, []string{"history", "last"}, exitUsage, "a history needs two sessions"},
+		{"compare", db, []string{"compare", "--out", "c.svg", "last,engine=mlx_lm", "last,engine=llama.cpp"}, 0, "c.svg\n"},
+		{"compare of one side", db, []string{"compare", "last"}, exitUsage, "takes two selections"},
+		{"a mistyped metric", db, []string{"scaling", "--y", "prompt_tsp"}, exitUsage, "did you mean prompt_tps?"},
+		{"a metric of history", db, []string{"history", "--y", "ttft"}, exitUsage, "there is no metric \"ttft\""},
+		{"a mistyped theme", db, []string{"scaling", "--theme", "drak"}, exitUsage, "take light or dark"},
+		{"no kind", db, nil, exitUsage, "scaling, latency, itl, energy, power, compare or history"},
+		{"no such kind", db, []string{"scalling"}, exitUsage, "there is no plot \"scalling\""},
 		{"energy of a rate", db, []string{"energy", "--y", "prompt_tps"}, exitUsage, "prompt_tps is no figure of energy"},
 	} {
 		args := append([]string{"plot", "--db", c.store}, c.args...)
@@ -49,6 +61,12 @@ func TestPlotEnergyAndPower(t *testing.T) {
 	}
 	if svg, _ := os.ReadFile(filepath.Join(dir, "p.svg")); !strings.Contains(string(svg), ">gpu<") || strings.Contains(string(svg), ">system<") {
 		t.Error("the power of the GPU alone is not what was drawn")
+	}
+	if svg, _ := os.ReadFile(filepath.Join(dir, "i.svg")); !strings.Contains(string(svg), "Gap before output (ms)") || !strings.Contains(string(svg), "#16181C") {
+		t.Error("the batch's gaps are not drawn on a dark page")
+	}
+	if svg, _ := os.ReadFile(filepath.Join(dir, "c.svg")); !strings.Contains(string(svg), ">change<") {
+		t.Error("the comparison has no column of changes")
 	}
 	if svg, _ := os.ReadFile(filepath.Join(dir, "e.svg")); !strings.Contains(string(svg), "scope system") || !strings.Contains(string(svg), "indicative") {
 		t.Error("the energy does not name its scope, or that it is indicative")
