@@ -5,13 +5,14 @@ SHELL := /bin/bash
 CACHE := $(CURDIR)/.cache
 GO := go
 PYTHON = "$$(scripts/python.sh "$(CACHE)")"
+SPARK_PYTHON = "$$(scripts/python.sh "$(CACHE)" spark.txt)"
 
 # SIZE=ci takes minutes in all; SIZE=full takes as long as it takes.
 SIZE ?= full
 # FAMILY of models for oracle: one of them, today's, or all where it is empty.
 FAMILY ?= $(if $(filter ci,$(SIZE)),today)
 
-.PHONY: help build tidy lint cross test nocgo sensors-fake race python mlx-lib models kill stats parity mlx-speed oracle exo-parity serve-parity demo e2e bench clean
+.PHONY: help build tidy lint cross test nocgo sensors-fake race python mlx-lib models kill stats parity mlx-speed oracle exo-parity serve-parity spark demo e2e bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -90,7 +91,13 @@ exo-parity: build ## exo-bench (EXO_SOURCE=its checkout) and tokwatt on one swee
 	$(PYTHON) scripts/exo_parity.py --tokwatt $(CACHE)/tokwatt --work $(CACHE)/exo-parity $(if $(filter full,$(SIZE)),--full)
 
 serve-parity: build ## exo-bench (EXO_SOURCE=its checkout) against tokwatt serve: its results file has what the server's log has
-	$(PYTHON) scripts/serve_parity.py --tokwatt $(CACHE)/tokwatt --work $(CACHE)/serve-parity
+	TOKWATT_MLX_LIB="$$(scripts/mlx-lib.sh "$(CACHE)")" $(PYTHON) scripts/serve_parity.py --tokwatt $(CACHE)/tokwatt --work $(CACHE)/serve-parity
+
+# DATASET is an archive to compare over; without it SIZE=ci makes five sessions,
+# SIZE=full a thousand with 5 M requests.
+spark: build ## Spark and other engines against tokwatt query: every cell of all tables and views (Java 17; DATASET=its folder)
+	$(if $(DATASET),,$(if $(filter ci,$(SIZE)),rm -rf $(CACHE)/spark-ci && $(GO) test -count=1 ./analyze -run '^TestEmitDataset$$' -args -emit-dataset $(CACHE)/spark-ci,$(GO) run ./analyze/analyzetest/fleet --out $(CACHE)/spark-full))
+	$(SPARK_PYTHON) scripts/check_spark.py --tokwatt $(CACHE)/tokwatt --dataset $(or $(DATASET),$(CACHE)/spark-$(SIZE))
 
 demo: build ## tokwatt demo in an empty folder: its time and what it leaves
 	scripts/demo.sh $(CACHE)/tokwatt

@@ -7,7 +7,8 @@ Every row of the file must have the statistics and the power of one line of the
 log, every value of them, and each line serves one row. The prompts must have as
 many tokens as exo-bench counted with the tokenizer folder that is written here,
 and requests sent together must have run as one batch. A sensor is played that
-always says 50 W, so every energy is known; the last sweep is without it.
+always says 50 W, so every energy is known; one sweep is without it. The last one
+is of MLX, whose library TOKWATT_MLX_LIB names; the others are of plain Go.
 
 exo-bench comes from a checkout of exo: --exo FOLDER, or EXO_SOURCE, or cloned
 where the network has it. Where there is none, nothing is checked, and the exit
@@ -52,6 +53,7 @@ SWEEPS = {
     "one_token": (["--pp", "33", "--tg", "1"], 1, 0),
     "reuse_instance": (["--pp", "33", "--tg", "8", "--reuse-instance"], 1, 0),
     "no_sensor": (["--pp", "33", "--tg", "8"], 1, 0),
+    "mlx": (["--pp", "129", "--tg", "32", "--repeat", "2", "--concurrency", "1,4"], 10, 0),
 }
 WATTS = 50.0
 SHORT_S = 0.2  # what the sensor must be able to measure; it is read ten times a second
@@ -83,8 +85,9 @@ def serving(checks, name, binary, log, sensor):
     env = {**os.environ, "PATH": f"{sensor.parent}{os.pathsep}{os.environ['PATH']}", "TOKWATT_POWER": "nvidia"}
     if name == "no_sensor":
         env["TOKWATT_POWER"] = "off"
+    engine = "mlx" if name == "mlx" else "reference"
     with open(f"{log}.stderr", "wb") as errors:
-        child = subprocess.Popen([binary, "serve", "--model", MODEL, "--listen", "127.0.0.1:0", "--log", log], env=env,
+        child = subprocess.Popen([binary, "serve", "--engine", engine, "--model", MODEL, "--listen", "127.0.0.1:0", "--log", log], env=env,
                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors)
     try:
         said = child.stdout.readline().decode()
