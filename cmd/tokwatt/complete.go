@@ -72,6 +72,9 @@ func (a *app) completeValue(ctx context.Context, cmd *cli.Command, word string) 
 		return true
 	}
 	values := choices[name]
+	if name == "format" && cmd.Name == "import" {
+		values = importFormats()
+	}
 	if values == nil {
 		values = plotValues(name)
 	}

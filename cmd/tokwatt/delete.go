@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"tokwatt/collect"
 	"tokwatt/store"
 )
 
@@ -66,7 +67,7 @@ func doomedSessions(ctx context.Context, cmd *cli.Command, db *store.Store) ([]s
 	}
 	var out []store.SessionInfo
 	for _, s := range all {
-		if named[s.ID] || age > 0 && time.Since(s.Session.StartedAt) > age {
+		if named[s.ID] || age > 0 && time.Since(dated(s.Session)) > age {
 			out = append(out, s)
 		}
 	}
@@ -105,4 +106,12 @@ func (a *app) deleteThem(ctx context.Context, cmd *cli.Command, db *store.Store,
 	}
 	fmt.Fprintf(a.out, "%s deleted\n", plural(int64(len(ids)), "session"))
 	return nil
+}
+
+// dated is when a session began, or else when it was imported.
+func dated(s *collect.Session) time.Time {
+	if s.StartedAt.IsZero() && s.Imported != nil {
+		return s.Imported.ImportedAt
+	}
+	return s.StartedAt
 }

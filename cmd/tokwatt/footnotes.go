@@ -68,6 +68,9 @@ func footnotes(ctx context.Context, db *duck.DB, ids []string) (map[targetKey][]
 	if err != nil {
 		return nil, err
 	}
+	if err := addOrigins(ctx, db, ids, out); err != nil {
+		return nil, err
+	}
 	if err := addFirstChunks(ctx, db, ids, out); err != nil {
 		return nil, err
 	}
@@ -94,6 +97,27 @@ func eachTarget(ctx context.Context, db *duck.DB, sql string, do func(targetKey,
 		do(targetKey{session, target}, row[2:])
 	}
 	return nil
+}
+
+// addOrigins adds whose measurement an imported session is, and which of its
+// figures follow that tool's rules instead of ours.
+func addOrigins(ctx context.Context, db *duck.DB, ids []string, notes map[targetKey][]string) error {
+	return eachTarget(ctx, db, `select session_id, target_id, max(import_tool), max(import_tool_version), max(import_file),
+		array_to_string(list_sort(list_distinct(flatten(list(stated)))), ', '), max(stated_rule)
+		from runs where `+ofSessions(ids)+` and import_format is not null group by session_id, target_id`, func(key targetKey, row []any) {
+		var text [5]string
+		for i := range text {
+			text[i], _ = row[i].(string)
+		}
+		note := strings.Join(strings.Fields("imported: measured by "+text[0]+" "+text[1]), " ") + ", file " + text[2]
+		if text[3] != "" {
+			note += "; its own figures: " + text[3]
+		}
+		if text[4] != "" {
+			note += ", by its rule " + text[4]
+		}
+		notes[key] = append(notes[key], note)
+	})
 }
 
 // addFirstChunks adds by how much gen is too high where the first chunk brought

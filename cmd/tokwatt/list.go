@@ -82,8 +82,7 @@ func (a *app) listTable(ctx context.Context, cmd *cli.Command, sessions []store.
 		widths[i] = widest(header[i].(string))
 	}
 	for _, s := range sessions {
-		row := []string{shortID(s.ID), local(s.Session.StartedAt), state(s),
-			strconv.FormatInt(s.Batches, 10) + "/" + strconv.FormatInt(s.Planned, 10), strconv.FormatInt(s.Requests, 10),
+		row := []string{shortID(s.ID), startedAt(s.Session), state(s), batchesOf(s), strconv.FormatInt(s.Requests, 10),
 			strings.TrimSpace(modelsOf(ctx, db, s) + " " + about(s.Session))}
 		for i := range widths {
 			widths[i] = max(widths[i], widest(row[i]))
@@ -119,9 +118,38 @@ func modelsOf(ctx context.Context, db *store.Store, s store.SessionInfo) string 
 	return ""
 }
 
-// about is what the user said of a session.
+// startedAt is when a session began, in a column. Of an imported one it may not be
+// known.
+func startedAt(s *collect.Session) string {
+	if s.StartedAt.IsZero() {
+		return "unknown"
+	}
+	return local(s.StartedAt)
+}
+
+// batchesOf are those that were measured of those that were planned; a file that
+// was imported doesn't say what was planned.
+func batchesOf(s store.SessionInfo) string {
+	n := strconv.FormatInt(s.Batches, 10)
+	if s.Session.Imported != nil {
+		return n
+	}
+	return n + "/" + strconv.FormatInt(s.Planned, 10)
+}
+
+// origin is where an imported session comes from: tool, version and file. Empty:
+// tokwatt measured it.
+func origin(s *collect.Session) string {
+	o := s.Imported
+	if o == nil {
+		return ""
+	}
+	return strings.Join(strings.Fields(o.Tool+" "+o.ToolVersion+" "+o.File), " ")
+}
+
+// about is where a session was imported from and what the user said of it.
 func about(s *collect.Session) string {
-	text := s.Label
+	text := strings.TrimSpace(origin(s) + " " + s.Label)
 	for _, tag := range s.Tags {
 		text += " #" + tag
 	}
@@ -142,10 +170,18 @@ func state(s store.SessionInfo) string {
 	return "unfinished"
 }
 
+// knownTime is a time, nil where it is not known.
+func knownTime(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
 func (a *app) listJSON(sessions []store.SessionInfo) error {
 	type row struct {
 		ID        string     `json:"session_id"`
-		StartedAt time.Time  `json:"started_at"`
+		StartedAt *time.Time `json:"started_at"`
 		EndedAt   *time.Time `json:"ended_at"`
 		Status    string     `json:"status"`
 		Host      string     `json:"host"`
@@ -155,14 +191,15 @@ func (a *app) listJSON(sessions []store.SessionInfo) error {
 		Label     string     `json:"label"`
 		Tags      []string   `json:"tags"`
 		Note      string     `json:"note"`
+		Origin    string     `json:"imported_from"`
 	}
 	rows := []row{}
 	for _, s := range sessions {
-		r := row{ID: s.ID, StartedAt: s.Session.StartedAt, Status: state(s), Host: s.Session.Host.Name,
+		r := row{ID: s.ID, StartedAt: knownTime(s.Session.StartedAt), Origin: origin(s.Session), Status: state(s), Host: s.Session.Host.Name,
 			Planned: s.Planned, Batches: s.Batches, Requests: s.Requests,
 			Label: s.Session.Label, Tags: s.Session.Tags, Note: s.Session.Note}
 		if s.End != nil {
-			r.EndedAt = &s.End.At
+			r.EndedAt = knownTime(s.End.At)
 		}
 		rows = append(rows, r)
 	}

@@ -154,8 +154,13 @@ func (a *app) printShown(s *shown) {
 	line := func(name, format string, args ...any) { labelled(a.out, name, fmt.Sprintf(format, args...)) }
 	h := s.Session.Host
 	line("session", "%s", s.Session.ID)
-	line("started", "%s", local(s.Session.StartedAt))
-	if s.End != nil {
+	line("started", "%s", startedAt(s.Session))
+	if o := s.Session.Imported; o != nil {
+		line("imported", "%s  on %s: its figures are that tool's", origin(s.Session), local(o.ImportedAt))
+	}
+	if s.End != nil && s.End.At.IsZero() {
+		line("ended", "unknown  %s", s.End.Status)
+	} else if s.End != nil {
 		line("ended", "%s  %s", local(s.End.At), s.End.Status)
 		if s.End.NotRun > 0 {
 			line("not run", "%s", plural(s.End.NotRun, "batch"))

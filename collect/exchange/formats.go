@@ -60,6 +60,12 @@ func (in *Input) format() (Format, error) {
 	return Format{}, &UnknownFormatError{File: filepath.Base(in.Name), Empty: len(bytes.TrimSpace(head)) == 0}
 }
 
+// FormatOf names the format in which Read reads a file.
+func FormatOf(in Input) (string, error) {
+	f, err := in.format()
+	return f.Name, err
+}
+
 // UnknownFormatError is a file whose format its content does not tell.
 type UnknownFormatError struct {
 	File  string

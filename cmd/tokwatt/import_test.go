@@ -1,0 +1,150 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// importable puts the files of import's examples into the folder of the test.
+func importable(t *testing.T) {
+	t.Helper()
+	for name, from := range map[string]string{"results.json": "exo-results", "bench.txt": "llama-bench-md"} {
+		if err := os.WriteFile(name, importCase(t, from), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// casesOfImport is where the cases are, whatever folder a test is in.
+var casesOfImport, _ = filepath.Abs("../../testdata/cases/import")
+
+// importCase is the file of one of the cases.
+func importCase(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(casesOfImport, name+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c struct{ File string }
+	if err := json.Unmarshal(text, &c); err != nil {
+		t.Fatal(err)
+	}
+	return []byte(c.File)
+}
+
+// TestImport runs the command over files that are good, in part good, and not
+// good for anything.
+func TestImport(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("TOKWATT_DB", filepath.Join(t.TempDir(), "t.db"))
+	importable(t)
+	write := func(name string, text []byte) {
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("renamed.json", importCase(t, "exo-results"))
+	write("cut.jsonl", importCase(t, "llama-bench-jsonl-cut"))
+	write("empty.md", importCase(t, "llama-bench-md-empty"))
+	write("nothing.json", nil)
+	write("foreign.txt", []byte("hello\n"))
+	for _, c := range []struct {
+		args     string
+		code     int
+		out, err string
+	}{
+		{"results.json", 0, "results.json: exo-bench, 4 requests in 1 session: 0000", ""},
+		{"results.json", 0, "results.json: 1 session already there: 0000", ""},
+		{"renamed.json", 0, "renamed.json: 1 session already there", ""},
+		{"cut.jsonl", 1, "cut.jsonl: llama-bench b6264-abc1234, 2 requests in 1 session", "cut.jsonl, line 3: it breaks off"},
+		{"empty.md", 3, "", "empty.md: llama-bench without any result\ntokwatt: nothing was imported"},
+		{"nothing.json", 3, "", "nothing.json is empty"},
+		{"foreign.txt", 3, "", "foreign.txt is in no format that import knows"},
+		{"foreign.txt bench.txt", 1, "bench.txt: llama-bench b6264-abc1234, 4 requests", "foreign.txt is in no format"},
+		{"missing.json", 2, "", "missing.json can't be read: no such file"},
+		{"--format nonsense bench.txt", 2, "", "--format nonsense: there is no such format; there are tokwatt, exo"},
+		{".", 2, "", ". is a folder"},
+		{"", 2, "", "import needs files"},
+	} {
+		got := tokwatt(t, "", append([]string{"import"}, strings.Fields(c.args)...)...)
+		if got.code != c.code || !strings.Contains(got.out, c.out) || !strings.Contains(got.err, c.err) || c.err == "" && got.err != "" {
+			t.Errorf("import %s: exit %d, want %d\n%s%s", c.args, got.code, c.code, got.out, got.err)
+		}
+	}
+}
+
+// TestImportJSON pins the document, and that stdin is a file too.
+func TestImportJSON(t *testing.T) {
+	t.Setenv("TOKWATT_DB", filepath.Join(t.TempDir(), "t.db"))
+	got := tokwatt(t, string(importCase(t, "llama-bench-csv-cut")), "import", "--json", "-")
+	var doc struct {
+		Files []importedFile
+		Rows  int
+		Bad   int
+	}
+	if err := json.Unmarshal([]byte(got.out), &doc); err != nil || got.code != 1 {
+		t.Fatalf("exit %d, %v: %s", got.code, err, got.out)
+	}
+	f := doc.Files[0]
+	if doc.Rows != 1 || doc.Bad != 1 || len(f.Sessions) != 1 || f.BadRows[0].Line != 3 || f.Format != "llama-bench" || f.Tool != "llama-bench" {
+		t.Errorf("%s", got.out)
+	}
+}
+
+// TestImportStore copies sessions with their ids, once.
+func TestImportStore(t *testing.T) {
+	from := copied(t, fixture(t))
+	to := filepath.Join(t.TempDir(), "to.db")
+	first := tokwatt(t, "", "--db", to, "import", from)
+	again := tokwatt(t, "", "--db", to, "import", from)
+	if first.code != 0 || again.code != 0 || !strings.Contains(again.out, "already there") {
+		t.Errorf("exit %d, %d: %s%s%s", first.code, again.code, first.out, first.err, again.out)
+	}
+	for _, args := range [][]string{{"list"}, {"show", "--json", "last"}} {
+		a, b := tokwatt(t, "", append([]string{"--db", from}, args...)...), tokwatt(t, "", append([]string{"--db", to}, args...)...)
+		if a.out != b.out || a.out == "" {
+			t.Errorf("%v: %s\nwant %s", args, b.out, a.out)
+		}
+	}
+	if got := tokwatt(t, "", "--db", to, "check"); got.code != 0 {
+		t.Error(got.out, got.err)
+	}
+	if got := tokwatt(t, "", "--db", to, "import", to); got.code != 2 {
+		t.Errorf("a store into itself: exit %d", got.code)
+	}
+}
+
+// TestImportedIsTold looks at the commands that show an imported session.
+func TestImportedIsTold(t *testing.T) {
+	needsSQL(t)
+	t.Chdir(t.TempDir())
+	t.Setenv("TOKWATT_DB", filepath.Join(t.TempDir(), "t.db"))
+	importable(t)
+	if got := tokwatt(t, "", "import", "--host", "mini", "bench.txt"); got.code != 0 {
+		t.Fatal(got.err)
+	}
+	for _, c := range []struct{ args, want string }{
+		{"list", "unknown"},
+		{"list --json", `"imported_from": "llama-bench b6264-abc1234 bench.txt"`},
+		{"show last", "llama-bench b6264-abc1234 bench.txt"},
+		{"summary", "measured by llama-bench b6264-abc1234, file bench.txt"},
+	} {
+		if got := tokwatt(t, "", strings.Fields(c.args)...); got.code != 0 || !strings.Contains(got.out+got.err, c.want) {
+			t.Errorf("%s: exit %d, %q is not in\n%s%s", c.args, got.code, c.want, got.out, got.err)
+		}
+	}
+	got := tokwatt(t, "", "query", "--format", "csv",
+		"select host, started_at, depth, stated_sd, array_to_string(stated, ' '), generation_tps_source, mixed_tps, stated_rule from runs order by request_id")
+	want := strings.Join([]string{
+		"host,started_at,depth,stated_sd,\"array_to_string(stated, ' ')\",generation_tps_source,mixed_tps,stated_rule",
+		"mini,,,23.4,prompt_tps,,,n / t",
+		"mini,,,0.31,generation_tps,import,,n / t",
+		"mini,,4096,0.2,generation_tps,import,,n / t",
+		"mini,,,2,mixed_tps,,400,n / t", ""}, "\n")
+	if strings.ReplaceAll(got.out, "\r", "") != want {
+		t.Errorf("%s%s\nwant %s", got.out, got.err, want)
+	}
+}
