@@ -180,6 +180,9 @@ func (f *flow) gapsPanel(axis Axis) Panel {
 	for i := range p.Dots {
 		p.Dots[i].V = math.Max(p.Dots[i].V, p.Y.Min)
 	}
+	for i := range p.Levels { // half of the outputs may have come with the one before, 0 ms apart
+		p.Levels[i] = math.Max(p.Levels[i], p.Y.Min)
+	}
 	return p
 }
 

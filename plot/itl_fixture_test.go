@@ -47,6 +47,10 @@ func itlGallery() []picture {
 	for i := range chunky.Streams[0].Arrivals {
 		chunky.Streams[0].Arrivals[i].Tokens = new(int64(4))
 	}
+	burst := batchOf(1, 60, 40, 1) // three at a time
+	for i := range burst.Streams[0].Arrivals {
+		burst.Streams[0].Arrivals[i].NS = burst.Streams[0].Arrivals[i-i%3].NS
+	}
 	short := batchOf(2, 3, 20, 0)
 	short.Warmup, short.Longest = true, false
 	return []picture{
@@ -56,6 +60,7 @@ func itlGallery() []picture {
 		{"itl_64", itlOf(batchOf(64, 400, 12, 4)), 2},
 		{"itl_failed", itlOf(failed), 2},
 		{"itl_chunks", itlOf(chunky), 2},
+		{"itl_bursts", itlOf(burst), 2},
 		{"itl_short", itlOf(short), 2},
 		{"itl_long", itlOf(batchOf(1, 20000, 90, 5)), 2},
 	}
