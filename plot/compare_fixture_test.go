@@ -53,7 +53,9 @@ func verdictOf(c analyze.Comparison) analyze.Verdict {
 }
 
 func comparing(set analyze.CompareSet) func() (*Figure, error) {
-	return func() (*Figure, error) { return Compare(set, "engine=mlx_lm (0199a000-0000)", "engine=exo (0199b111-2222)") }
+	return func() (*Figure, error) {
+		return Compare(set, "engine=mlx_lm (0199a000-0000)", "engine=exo (0199b111-2222)")
+	}
 }
 
 func compareGallery() []picture {
@@ -62,7 +64,7 @@ func compareGallery() []picture {
 		long.Pairs[i].Case = append([]analyze.CaseKey{{Key: "model_id", Value: "mlx-community/DeepSeek-R1-0528-Distill-Qwen3-235B-A22B-Instruct-2507-4bit"}}, long.Pairs[i].Case...)
 	}
 	return []picture{
-		{"compare", comparing(pairsOf([]int64{128, 512, 2048, 8192}, 8, 1.04, "prompt_tps", "generation_tps", "ttft_ms")), 2},
+		{"compare", comparing(pairsOf([]int64{128, 512, 2048, 8192}, 8, 1.04, "prompt_tps", "generation_tps", "itl_p50_ms")), 2},
 		{"compare_one", comparing(pairsOf([]int64{512}, 6, 1, "generation_tps")), 2},
 		{"compare_few", comparing(pairsOf([]int64{128, 512, 2048}, 3, 1.1, "generation_tps")), 2},
 		{"compare_far", comparing(pairsOf([]int64{128, 512, 2048, 8192}, 6, 4, "generation_tps", "avg_power_w")), 2},

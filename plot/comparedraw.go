@@ -12,6 +12,8 @@ import (
 const (
 	cellSize = 8  // of the text in columns, points
 	cellGap  = 11 // points between columns
+
+	headsHeight = 9 // points, of what stands above the columns
 )
 
 // legendName is how the legend calls a verdict.

@@ -5,11 +5,13 @@ import (
 	"time"
 )
 
+const week = 7 * 24 * time.Hour
+
 // calendar is how an axis of dates is labelled.
 type calendar struct {
 	longest time.Duration // of the axis that it suits
 	months  int           // between ticks, or:
-	hours   int
+	step    time.Duration
 	layout  string
 }
 
@@ -17,10 +19,12 @@ type calendar struct {
 func calendars() []calendar {
 	const day = 24 * time.Hour
 	return []calendar{
-		{12 * time.Hour, 0, 1, "15:04"},
-		{2 * day, 0, 6, "2 Jan 15:04"},
-		{9 * day, 0, 24, "2 Jan"},
-		{60 * day, 0, 7 * 24, "2 Jan"},
+		{time.Hour, 0, 10 * time.Minute, "15:04"},
+		{3 * time.Hour, 0, 30 * time.Minute, "15:04"},
+		{12 * time.Hour, 0, time.Hour, "15:04"},
+		{2 * day, 0, 6 * time.Hour, "2 Jan 15:04"},
+		{9 * day, 0, day, "2 Jan"},
+		{60 * day, 0, week, "2 Jan"},
 		{290 * day, 1, 0, "Jan 2006"},
 		{3 * 366 * day, 3, 0, "Jan 2006"},
 		{1 << 62, 12, 0, "2006"},
@@ -32,7 +36,7 @@ func calendars() []calendar {
 // above the last begins there.
 func dateAxis(from, to time.Time, points int) Axis {
 	share := max(0.03, 0.35/float64(points))
-	margin := max(time.Duration(share*float64(to.Sub(from))), 10*time.Minute)
+	margin := max(time.Duration(share*float64(to.Sub(from))), 15*time.Minute)
 	a := Axis{Label: dateLabel(from, to), Min: seconds(from.Add(-margin)), Max: seconds(to.Add(margin))}
 	span := to.Add(margin).Sub(from.Add(-margin))
 	all := calendars()
@@ -61,17 +65,17 @@ func (c calendar) first(t time.Time) time.Time {
 		return time.Date(t.Year(), 1, 1, 0, 0, 0, 0, time.UTC)
 	case c.months > 0:
 		return time.Date(t.Year(), t.Month()-(t.Month()-1)%time.Month(c.months), 1, 0, 0, 0, 0, time.UTC)
-	case c.hours == 7*24:
+	case c.step == week:
 		return time.Date(t.Year(), t.Month(), t.Day()-int(t.Weekday()+6)%7, 0, 0, 0, 0, time.UTC)
 	}
-	return t.Truncate(time.Duration(c.hours) * time.Hour)
+	return t.Truncate(c.step)
 }
 
 func (c calendar) next(t time.Time) time.Time {
 	if c.months > 0 {
 		return t.AddDate(0, c.months, 0)
 	}
-	return t.Add(time.Duration(c.hours) * time.Hour)
+	return t.Add(c.step)
 }
 
 // dateLabel says what the ticks leave out: the day, or the year.

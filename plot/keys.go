@@ -62,7 +62,9 @@ func allKeys() []key {
 		number("tg", "tg", length, func(s *analyze.Summary) *int64 { return &s.TG }),
 		number("concurrency", "concurrency", matrix, func(s *analyze.Summary) *int64 { return &s.Concurrency }),
 		word("cache_mode", matrix, func(s *analyze.Summary) string { return suffixed(s.CacheMode, "cache") }),
-		word("prefix_cache_hit", matrix, func(s *analyze.Summary) string { return suffixed(s.PrefixCacheHit, "hit") }),
+		word("prefix_cache_hit", matrix, func(s *analyze.Summary) string {
+			return suffixed(strings.Replace(s.PrefixCacheHit, "none", "no", 1), "hit")
+		}),
 		word("prompt_kind", matrix, promptKind),
 		word("node_names", origin, func(s *analyze.Summary) string { return strings.Join(s.Nodes, " + ") }),
 		word("session_id", origin, func(s *analyze.Summary) string { return "session " + shortID(s.SessionID) }),

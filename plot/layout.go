@@ -139,6 +139,9 @@ func panels(list []Panel, columns int, th theme) strip {
 		if list[0].Title == "" {
 			head = 6
 		}
+		if list[0].Kind == Changes {
+			head += headsHeight
+		}
 	}
 	tiles := draw.Tiles{Rows: rows, Cols: columns, PadLeft: left, PadRight: cellsWidth(list), PadX: panelGap + left,
 		PadTop: head, PadBottom: foot, PadY: head + foot + gap}
@@ -186,7 +189,11 @@ func panelHeights(list []Panel, columns int) []vg.Length {
 func (p Panel) labels(area, data draw.Canvas, th theme) {
 	sty := textStyle(labelSize, th.text)
 	sty.YAlign = text.YBottom
-	area.FillText(sty, vg.Point{X: data.Min.X, Y: data.Max.Y + 7 + laneStep*vg.Length(len(p.Lanes))}, p.Title)
+	above := 7 + laneStep*vg.Length(len(p.Lanes))
+	if p.Kind == Changes {
+		above += headsHeight
+	}
+	area.FillText(sty, vg.Point{X: data.Min.X, Y: data.Max.Y + above}, p.Title)
 	p.drawLanes(area, data, th)
 	sty.XAlign, sty.YAlign = text.XCenter, text.YTop
 	area.FillText(sty, vg.Point{X: data.Center().X, Y: area.Min.Y}, p.X.Label)

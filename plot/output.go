@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"image/png"
 	"io"
 	"math"
 	"path/filepath"
@@ -65,7 +66,7 @@ func (p page) writePNG(w io.Writer, th theme) error {
 	c := vgimg.NewWith(vgimg.UseWH(p.width, p.height()), vgimg.UseDPI(dpi))
 	p.draw(draw.New(c), th)
 	var buf bytes.Buffer
-	if _, err := (vgimg.PngCanvas{Canvas: c}).WriteTo(&buf); err != nil {
+	if err := png.Encode(&buf, paletted(c.Image())); err != nil {
 		return err
 	}
 	_, err := w.Write(withResolution(buf.Bytes()))
@@ -75,7 +76,7 @@ func (p page) writePNG(w io.Writer, th theme) error {
 // withResolution adds the pHYs chunk, which the encoder leaves out, behind the
 // header (8 bytes of signature, 25 of IHDR): without it a page shows the
 // picture at 72 or 96 dpi, twice as large as it was laid out.
-func withResolution(png []byte) []byte {
+func withResolution(file []byte) []byte {
 	const header = 8 + 25
 	perMeter := uint32(math.Round(dpi / 0.0254))
 	chunk := binary.BigEndian.AppendUint32(nil, 9)
@@ -84,5 +85,5 @@ func withResolution(png []byte) []byte {
 	chunk = binary.BigEndian.AppendUint32(chunk, perMeter)
 	chunk = append(chunk, 1) // the unit is the metre
 	chunk = binary.BigEndian.AppendUint32(chunk, crc32.ChecksumIEEE(chunk[4:]))
-	return bytes.Join([][]byte{png[:header], chunk, png[header:]}, nil)
+	return bytes.Join([][]byte{file[:header], chunk, file[header:]}, nil)
 }

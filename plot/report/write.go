@@ -1,0 +1,74 @@
+package report
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+	"unicode"
+
+	"tokwatt/plot"
+)
+
+//go:embed page.html
+var pageHTML string
+
+//go:embed page.css
+var pageCSS string
+
+// Write writes the page. It is whole or not at all: nothing is written before
+// all figures are drawn.
+func (p *Page) Write(w io.Writer) error {
+	t, err := template.New("page").Funcs(template.FuncMap{
+		"plain": plain, "drawn": drawn, "head": rowHead, "cells": rowCells, "column": column,
+	}).Parse(pageHTML)
+	if err != nil {
+		return fmt.Errorf("the report's template: %w", err)
+	}
+	var b bytes.Buffer
+	err = t.Execute(&b, struct {
+		*Page
+		CSS template.CSS
+	}{p, template.CSS(pageCSS + p.font())})
+	if err != nil {
+		return fmt.Errorf("the report on %s: %w", p.Title, err)
+	}
+	_, err = w.Write(b.Bytes())
+	return err
+}
+
+// font is the rule for the font of figures, where there is a figure.
+func (p *Page) font() string {
+	for _, s := range p.Sections {
+		for _, f := range s.Figures {
+			if f.Plot != nil {
+				return plot.FontFace()
+			}
+		}
+	}
+	return ""
+}
+
+// plain replaces characters that no page may hold, and those that turn the
+// direction of what is read.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case unicode.IsControl(r), r == 0xFFFE, r == 0xFFFF, unicode.Is(unicode.Bidi_Control, r):
+			return unicode.ReplacementChar
+		}
+		return r
+	}, strings.ToValidUTF8(s, string(unicode.ReplacementChar)))
+}
+
+// rowHead and rowCells part a row of a table.
+func rowHead(t Table, row []string) []string { return row[:min(t.Keys, len(row))] }
+
+func rowCells(t Table, row []string) []string { return row[min(t.Keys, len(row)):] }
+
+// column is the column of cell i of those behind the keys.
+func column(t Table, i int) Column { return t.Columns[t.Keys+i] }
