@@ -13,7 +13,7 @@ import (
 type Limits struct {
 	TTFT  time.Duration // to the first output
 	TPOT  time.Duration // mean for each token after the first
-	ITL   time.Duration // between arrivals of output, for 99 of 100 of them
+	ITL   time.Duration // between arrivals of output: for 99 of 100, or all where they are fewer
 	Total time.Duration // to the end of the response
 }
 
@@ -34,7 +34,7 @@ func (l Limits) condition() string {
 	for _, p := range []struct {
 		column string
 		limit  time.Duration
-	}{{"ttft_client_ms", l.TTFT}, {"tpot_ms", l.TPOT}, {"itl_p99_ms", l.ITL}, {"response_ms", l.Total}} {
+	}{{"ttft_client_ms", l.TTFT}, {"tpot_ms", l.TPOT}, {"itl_ms", l.ITL}, {"response_ms", l.Total}} {
 		if p.limit > 0 {
 			parts = append(parts, p.column+" <= "+strconv.FormatFloat(float64(p.limit)/1e6, 'g', -1, 64))
 		}

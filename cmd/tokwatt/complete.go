@@ -72,10 +72,14 @@ func (a *app) completeValue(ctx context.Context, cmd *cli.Command, word string) 
 		return true
 	}
 	values := choices[name]
-	if name == "format" && cmd.Name == "import" {
+	switch {
+	case name == "format" && cmd.Name == "import":
 		values = importFormats()
-	}
-	if values == nil {
+	case name == "format" && cmd.Name == "query":
+		values = queryFormats
+	case name == "format" && cmd.Name == "export":
+		values = exportNames
+	case values == nil:
 		values = plotValues(name)
 	}
 	if values != nil {

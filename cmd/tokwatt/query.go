@@ -91,8 +91,7 @@ func (a *app) queryFormat(cmd *cli.Command) (string, error) {
 	if cmd.Bool("json") {
 		format = "json"
 	}
-	ending := strings.ToLower(strings.TrimPrefix(filepath.Ext(out), "."))
-	format = cmp.Or(format, cmp.Or(endings[ending], ending), "table")
+	format = cmp.Or(format, endings[ending(out)], ending(out), "table")
 	if !slices.Contains(queryFormats, format) {
 		return "", usagef("there is no format %q: take %s", format, alternatives(queryFormats))
 	}
@@ -100,6 +99,11 @@ func (a *app) queryFormat(cmd *cli.Command) (string, error) {
 		return "", usagef("--format %s is no text for a terminal: give --out FILE, or pipe it into a program", format)
 	}
 	return format, nil
+}
+
+// ending is what stands behind the last dot of a file's name.
+func ending(file string) string {
+	return strings.ToLower(strings.TrimPrefix(filepath.Ext(file), "."))
 }
 
 // endings name formats that are called otherwise.
@@ -116,7 +120,7 @@ func (a *app) answer(ctx context.Context, cmd *cli.Command, db *duck.DB, sql, fo
 		return sqlError(a.print(ctx, db, sql, format))
 	}
 	write := func(w io.Writer) error { return sqlError(writeAnswer(ctx, w, db, sql, format)) }
-	if format == "arrow" && !strings.EqualFold(filepath.Ext(out), ".arrows") {
+	if format == "arrow" && ending(out) != "arrows" {
 		write = func(w io.Writer) error { return sqlError(writeArrowFile(ctx, w, db, sql)) }
 	}
 	if err := writeOut(cmd, "out", out, write); err != nil {

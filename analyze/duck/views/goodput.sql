@@ -13,8 +13,9 @@
 --
 -- tpot_ms is the mean time for each token after the first. Where the tokens
 -- were not counted, or came within 10 ms, it is the longest gap, which the mean
--- is not above. itl_p99_ms and itl_max_ms are the gaps between arrivals. An
--- answer that came in one piece has no gap: all three are 0.
+-- is not above. itl_ms is the 99th percentile of the gaps between arrivals, or
+-- the longest where they are under 100, itl_max_ms the longest. An answer that
+-- came in one piece has no gap: all three are 0.
 --
 -- wall_share_s is the time of a batch from its start to its last answer,
 -- divided by its requests: its sum over whole batches is the time that they
@@ -28,7 +29,7 @@ select r.session_id, r.host, r.date, r.target_id, r.case_id, r.batch_id, r.reque
             when r.chunks = 1 then 0e0
             when coalesce(r.tokens_source, 'none') <> 'estimate' then coalesce(1e3 / nullif(r.generation_tps_client, 0e0), r.itl_max_ms)
             else r.itl_max_ms end as tpot_ms,
-       case when r.status <> 'ok' then null when r.chunks = 1 then 0e0 else r.itl_p99_ms end as itl_p99_ms,
+       case when r.status <> 'ok' then null when r.chunks = 1 then 0e0 else coalesce(r.itl_p99_ms, r.itl_max_ms) end as itl_ms,
        case when r.status <> 'ok' then null when r.chunks = 1 then 0e0 else r.itl_max_ms end as itl_max_ms,
        case when r.status = 'ok' then r.response_ms end as response_ms,
        b.batch_wall_s / cast(nullif(b.requests, 0) as double) as wall_share_s
