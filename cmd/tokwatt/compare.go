@@ -84,14 +84,19 @@ func (a *app) compareSelections(ctx context.Context, cmd *cli.Command, texts []s
 	if err != nil {
 		return nil, err
 	}
-	db, done, err := a.sql(ctx, cmd, slices.Concat(chosen[0].ids, chosen[1].ids)...)
+	ids := slices.Concat(chosen[0].ids, chosen[1].ids)
+	db, done, err := a.sql(ctx, cmd, ids...)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, done()) }()
+	all, err := db.Summaries(ctx, duck.SummaryFilter{Sessions: ids, Points: true})
+	if err != nil {
+		return nil, err
+	}
 	var sides [2]analyze.Selected
 	for i, s := range chosen {
-		rows, err := s.rowsOf(ctx, db)
+		rows, err := s.rowsOf(all)
 		if err != nil {
 			return nil, err
 		}
@@ -112,12 +117,12 @@ func nothingCommon(set *analyze.CompareSet) error {
 	if len(set.OnlyA) > 0 && len(set.OnlyB) > 0 {
 		return usagef("A and B have no case in common: A has %s; B has %s", firstOf(set.OnlyA), firstOf(set.OnlyB))
 	}
-	return &coded{exitNothing, errors.New("A and B share cases, but none of the figures: `tokwatt summary` shows what each has")}
+	return &coded{exitNothing, errors.New("no figure is on both sides: `tokwatt summary` shows what each has")}
 }
 
 // firstOf lists the first of many.
 func firstOf(list []string) string {
-	const most = 4
+	const most = 6
 	if n := len(list) - most; n > 0 {
 		return strings.Join(list[:most], "; ") + fmt.Sprintf("; and %d more", n)
 	}
@@ -189,7 +194,7 @@ func judged(set *analyze.CompareSet, limit float64) error {
 	of := strconv.FormatFloat(100*limit, 'g', 6, 64)
 	switch {
 	case len(worse) > 0:
-		return &coded{exitFailures, fmt.Errorf("B is worse by more than %s %%: %s", of, firstOf(worse))}
+		return &coded{exitFailures, fmt.Errorf("worse by more than %s %%: %s", of, firstOf(worse))}
 	case len(open) > 0:
 		return &coded{exitNothing, fmt.Errorf("not enough runs to judge by (4 batches a side are needed): %s; collect with a higher --repeat", firstOf(open))}
 	}

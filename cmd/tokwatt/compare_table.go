@@ -126,7 +126,7 @@ func change(x *float64) string {
 
 func signed(x float64) string {
 	digits := 1
-	if x >= 1 {
+	if x >= 0.9995 {
 		digits = 0
 	}
 	text := strconv.FormatFloat(100*x, 'f', digits, 64)
@@ -171,10 +171,10 @@ func compareNotes(set *analyze.CompareSet) []string {
 	}
 	out = append(out, meanNotes(set.Means)...)
 	if len(set.OnlyA) > 0 {
-		out = append(out, "only in A: "+strings.Join(set.OnlyA, "; "))
+		out = append(out, "only in A: "+firstOf(set.OnlyA))
 	}
 	if len(set.OnlyB) > 0 {
-		out = append(out, "only in B: "+strings.Join(set.OnlyB, "; "))
+		out = append(out, "only in B: "+firstOf(set.OnlyB))
 	}
 	for _, w := range set.Warnings {
 		out = append(out, "mind: "+w)

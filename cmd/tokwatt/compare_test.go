@@ -23,7 +23,7 @@ func TestCompare(t *testing.T) {
 		err  string
 	}{
 		{"last,engine=mlx_lm last,engine=llama.cpp", 0, "model: demo-8b against demo-1b", ""},
-		{"last,engine=mlx_lm last,engine=llama.cpp --metric generation_tps --fail-on 5%", 1, "worse", "B is worse by more than 5 %: generation_tps, pp 128, concurrency 1 (−50.4 %)"},
+		{"last,engine=mlx_lm last,engine=llama.cpp --metric generation_tps --fail-on 5%", 1, "worse", "worse by more than 5 %: generation_tps, pp 128, concurrency 1 (−50.4 %)"},
 		{"last,engine=mlx_lm last,engine=llama.cpp --metric generation_tps --fail-on 60%", 0, "worse", ""},
 		{"last,engine=llama.cpp last,engine=mlx_lm --metric generation_tps --fail-on 0%", 0, "better", ""},
 		{"last,engine=llama.cpp last,engine=mlx_lm --metric j_per_output_token --fail-on 900%", 3, "not enough runs", "not enough runs to judge by (4 batches a side are needed): j_per_output_token, pp 128, concurrency 1"},
@@ -93,7 +93,7 @@ func TestCompareDataset(t *testing.T) {
 }
 
 func TestSigned(t *testing.T) {
-	for x, want := range map[float64]string{0: "0.0", 0.0004: "0.0", -0.0004: "0.0", 0.1234: "+12.3", -0.1234: "−12.3", 1.5: "+150", 0.9999: "+100.0"} {
+	for x, want := range map[float64]string{0: "0.0", 0.0004: "0.0", -0.0004: "0.0", 0.1234: "+12.3", -0.1234: "−12.3", 1.5: "+150", 0.9999: "+100"} {
 		if got := signed(x); got != want {
 			t.Errorf("%v: %s, want %s", x, got, want)
 		}

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v3"
 
 	"tokwatt/analyze"
-	"tokwatt/analyze/duck"
 )
 
 // selection is what an argument such as "last", "019bc1+019bd2",
@@ -155,18 +155,25 @@ func nearestWord(words []string, typed string) string {
 	return ""
 }
 
-// rowsOf are the summaries that a selection chooses.
-func (s selection) rowsOf(ctx context.Context, db *duck.DB) ([]analyze.Summary, error) {
-	all, err := db.Summaries(ctx, duck.SummaryFilter{Sessions: s.ids, Points: true})
-	if err != nil {
-		return nil, err
+// rowsOf are those of the summaries that a selection chooses, with keys of their
+// own.
+func (s selection) rowsOf(all []analyze.Summary) ([]analyze.Summary, error) {
+	var rows, chosen []analyze.Summary
+	for _, r := range all {
+		if !slices.Contains(s.ids, r.SessionID) {
+			continue
+		}
+		rows = append(rows, r)
+		if s.by.Match(&r) {
+			r.Keys = maps.Clone(r.Keys)
+			chosen = append(chosen, r)
+		}
 	}
-	if len(all) == 0 {
+	switch {
+	case len(rows) == 0:
 		return nil, usagef("no batch of %s has ended yet: wait for it, or choose other sessions", s.text)
+	case len(chosen) == 0:
+		return nil, unmet(rows, s.by)
 	}
-	rows := slices.DeleteFunc(slices.Clone(all), func(r analyze.Summary) bool { return !s.by.Match(&r) })
-	if len(rows) == 0 {
-		return nil, unmet(all, s.by)
-	}
-	return rows, nil
+	return chosen, nil
 }
