@@ -92,7 +92,7 @@ func read(t *testing.T, name string) []byte {
 	return b
 }
 
-func unmarshal(t *testing.T, b []byte, v any) {
+func unmarshal(t testing.TB, b []byte, v any) {
 	t.Helper()
 	if err := json.Unmarshal(b, v); err != nil {
 		t.Fatal(err)
