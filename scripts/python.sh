@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Prints the path of a Python with everything in requirements.txt, in a virtual
-# environment under the folder $1, which is made when it is not there. Its name
-# is by its content, so a change of requirements makes a new one.
+# Prints the path of a Python with everything in requirements.txt, or in the file
+# $2 beside it, in a virtual environment under the folder $1, which is made when
+# it is not there. Its name is by its content, so a change of requirements makes
+# a new one.
 set -euo pipefail
 cache=$1
-wanted=$(dirname "$0")/requirements.txt
+wanted=$(dirname "$0")/${2:-requirements.txt}
 
 # The first Python that is new enough for the pinned versions.
 base() {

@@ -74,6 +74,23 @@ func loader(t analyze.Table, files []string, oneSchema bool) string {
 		columns, emptyTable(t), pathList(files), types)
 }
 
+// TableSQL lists the statements, without semicolons, that make the tables of
+// the dataset at root temporary views of a DuckDB session other than ours, each
+// with the columns of this schema version. root is a path or URL as DuckDB
+// understands it. [analyze.TableSQL] does it for other engines.
+func TableSQL(root string) ([]string, error) {
+	root, err := analyze.SQLRoot(root)
+	if err != nil {
+		return nil, err
+	}
+	out := []string{"set TimeZone = 'UTC'"}
+	for _, t := range analyze.Tables() {
+		files := []string{root + "/table=" + t.Name + "/*/*/*.parquet"}
+		out = append(out, "create or replace temp view "+t.Name+" as\n"+loader(t, files, false))
+	}
+	return out, nil
+}
+
 func pathList(paths []string) string {
 	quoted := make([]string, len(paths))
 	for i, p := range paths {

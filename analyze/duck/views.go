@@ -27,6 +27,22 @@ func ViewSQL(name string) (string, error) {
 	return string(text), nil
 }
 
+// ViewsSQL lists the statements of all views, without semicolons, in the order
+// in which they build on each other.
+func ViewsSQL() ([]string, error) {
+	var out []string
+	for _, name := range viewNames() {
+		text, err := ViewSQL(name)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range statements(text) {
+			out = append(out, strings.TrimSpace(s))
+		}
+	}
+	return out, nil
+}
+
 // createViews makes the loaders and the views over them. DuckDB opens files
 // below a view when the view is made, so the views are made over empty tables,
 // and the loaders put in their place afterwards: files are opened once here,

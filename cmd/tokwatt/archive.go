@@ -25,6 +25,7 @@ one that is there already is left as it is, unless it is damaged.`,
 			&cli.StringSliceFlag{Name: "session", Usage: "`ID` only this session; may be repeated"},
 			jsonFlag(),
 		},
+		Commands: []*cli.Command{a.archiveSQL()},
 		Metadata: examples(
 			"tokwatt archive --to dataset",
 			`tokwatt query --dataset dataset "select count(*) as n from sessions"`,

@@ -16,12 +16,13 @@ func TestCompletion(t *testing.T) {
 	script := tokwatt(t, "", "completion", "bash").out
 	for typed, want := range map[string]string{
 		"pl":              "plot",
-		"plot ":           "energy latency power scaling",
+		"plot ":           "scaling latency itl energy power compare history",
 		"collect --conc":  "--concurrency",
 		"show ":           "last 019bc119-0100 019bc119-eb60",
 		"show 019bc119-e": "019bc119-eb60",
 		"summary --perc":  "--percentiles",
 
+		"archive sql --dialect ":        "duckdb spark trino clickhouse",
 		"collect --profile ":            "exo asiai",
 		"collect --profile a":           "asiai",
 		"collect --repeat 1 --engine o": "ollama openai",

@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"tokwatt/analyze"
 	"tokwatt/collect"
 	sensors "tokwatt/power/local"
 )
@@ -138,5 +139,6 @@ var choices = map[string][]string{
 	"order":         {string(collect.OrderInterleaved), string(collect.OrderListed)},
 	"instance-meta": {"ring", "jaccl", "both"},
 	"sharding":      {"pipeline", "tensor", "both"},
+	"dialect":       {duckDB, string(analyze.Spark), string(analyze.Trino), string(analyze.ClickHouse)},
 	"power":         append([]string{sensors.Auto, sensors.Off}, sensors.Names()...),
 }

@@ -12,7 +12,8 @@ import (
 )
 
 // printHelp draws the help screen of a command: what it is, how it is called,
-// its commands or flags, and two examples, which the tests run.
+// its commands, its flags, and two examples, which the tests run. The root's one
+// flag is in a sentence.
 func printHelp(w io.Writer, _ string, data any) {
 	cmd, ok := data.(*cli.Command)
 	if !ok {
@@ -27,6 +28,8 @@ func printHelp(w io.Writer, _ string, data any) {
 		for _, c := range subs {
 			fmt.Fprintf(w, "   %-11s%s\n", c.Name, c.Usage)
 		}
+	}
+	if isRoot(cmd) {
 		fmt.Fprintln(w, "\nEvery command has --help and takes --db FILE, the store (or TOKWATT_DB).")
 	} else {
 		printFlags(w, cmd)
@@ -39,10 +42,16 @@ func printHelp(w io.Writer, _ string, data any) {
 	}
 }
 
+func isRoot(cmd *cli.Command) bool { return cmd.Root() == cmd }
+
 func usageLine(cmd *cli.Command) string {
 	line := cmd.FullName()
-	if len(cmd.VisibleCommands()) > 0 {
+	switch {
+	case len(cmd.VisibleCommands()) == 0:
+	case isRoot(cmd):
 		line += " COMMAND"
+	default:
+		line += " [COMMAND]"
 	}
 	if cmd.ArgsUsage != "" {
 		line += " " + cmd.ArgsUsage
@@ -159,15 +168,24 @@ func spread(args []string, names ...string) []string {
 
 // helpFirst makes --help work wherever it stands: behind an argument the
 // library takes that for a topic.
-func helpFirst(args []string) []string {
+func helpFirst(root *cli.Command, args []string) []string {
 	i := slices.IndexFunc(args, func(a string) bool { return a == "--help" || a == "-h" })
 	if end := slices.Index(args, "--"); i < 0 || end >= 0 && end < i {
 		return args
 	}
+	line, at, other := []string{args[0]}, root, ""
 	for _, a := range args[1:i] {
-		if !strings.HasPrefix(a, "-") {
-			return []string{args[0], a, "--help"}
+		if strings.HasPrefix(a, "-") {
+			continue
+		}
+		if sub := at.Command(a); sub != nil {
+			line, at = append(line, a), sub
+		} else if other == "" {
+			other = a
 		}
 	}
-	return []string{args[0], "--help"}
+	if at == root && other != "" {
+		line = append(line, other) // no command of ours: the library's, or a mistake
+	}
+	return append(line, "--help")
 }

@@ -22,13 +22,16 @@ func allCommands() map[string]*cli.Command {
 	all := map[string]*cli.Command{"": root}
 	for _, c := range root.Commands {
 		all[c.Name] = c
+		for _, sub := range c.Commands {
+			all[c.Name+" "+sub.Name] = sub
+		}
 	}
 	return all
 }
 
 func TestHelpFitsAScreen(t *testing.T) {
 	for name := range allCommands() {
-		got := tokwatt(t, "", slices.DeleteFunc([]string{name, "--help"}, func(s string) bool { return s == "" })...)
+		got := tokwatt(t, "", append(strings.Fields(name), "--help")...)
 		if got.code != 0 || got.err != "" {
 			t.Errorf("%s --help: exit %d, stderr %q", name, got.code, got.err)
 		}
@@ -68,7 +71,7 @@ func TestHelpExamples(t *testing.T) {
 			continue // TestDemo, TestCalibrateExamples, TestServe, TestPowerExamples
 		}
 		t.Run(called(name), func(t *testing.T) {
-			if slices.Contains([]string{"summary", "compare", "query", "plot", "archive", "version", ""}, name) {
+			if first, _, _ := strings.Cut(name, " "); slices.Contains([]string{"summary", "compare", "query", "plot", "archive", "version", ""}, first) {
 				needsSQL(t)
 			}
 			t.Chdir(t.TempDir())

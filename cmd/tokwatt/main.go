@@ -46,6 +46,7 @@ func main() {
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	out := &checkedWriter{w: stdout, plain: isTerminal(stdout)}
 	a := &app{in: stdin, out: out, err: stderr}
-	err := a.root().Run(ctx, helpFirst(spread(args, "pp", "tg", "concurrency")))
+	root := a.root()
+	err := root.Run(ctx, helpFirst(root, spread(args, "pp", "tg", "concurrency")))
 	return a.report(ctx, errors.Join(err, out.err))
 }
