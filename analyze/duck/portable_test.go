@@ -17,6 +17,11 @@ func TestPortableSubset(t *testing.T) {
 		{`(?i)\bepoch|datediff|extract\(`, "epoch(t)"}, {`\[\d`, "l[1]"}, {`(?i)create (or replace )?view`, "create view a"}, {`(?i)\bpivot \(`, "pivot (a)"},
 		{`(?i)\bsum\(\w+ = `, "sum(a = 1)"}, {`(?i)\barray_length|cardinality\b`, "array_length(l)"}, {`(?i)\busing \w`, "percentile(x) using y"},
 		{`/ \w+\.?\w*\b\s*(,|as)`, "a / b as c"},
+		{`(?i)\bskewness|kurtosis\b`, "skewness(x)"}, {`(?i)\bconcat\(`, "concat(a, null)"}, {`(?i)\bexplode|\b(size|array_size)\(`, "explode(l)"}, {`(?i)\barray\(|\[`, "array(1)"},
+		{`(?i)\bpercentile\(`, "percentile(x, 0.5)"}, {`(?i)\bpercentile_cont\([^)]*\) over\b`, "percentile_cont(0.5) over (w)"}, {`(?i)= any\(`, "x = any(l)"},
+		{`(?i)\bavg\(\w+ = `, "avg(a = 1)"}, {`(?i)\bexcept\b`, "* except (a)"}, {`(?i)\b(unix_micros|date_diff|age)\b`, "unix_micros(t)"}, {`::`, "x::int"},
+		{`(?i)\bas (smallint|tinyint|float|decimal|numeric)\b`, "cast(x as float)"}, {`(?i)\bby name\b|->>`, "union all by name"}, {`(?i)\bcreate (macro|function|temp table|table)\b`, "create macro f"},
+		{`(?i)\bcomment on\b|\bleft semi\b|\bgenerate_series\b`, "left semi join"}, {`(?i)\border by [^)]*\bdesc\b`, "order by x desc"}, {`\b\d+\.\d+[^\de)]`, "100.0 * x"},
 	}
 	for _, r := range rules {
 		if !regexp.MustCompile(r.pattern).MatchString(r.example) {
