@@ -22,6 +22,9 @@
 //  4. The statistics that SQL can't do, or that the views are held against, are
 //     pure functions: [Sample], [Sample.MedianInterval], [PooledSpread],
 //     [MannWhitney]. Each is nil where there are too few numbers for it.
+//     [Compare] holds two selections of rows, which [Conditions] choose, against
+//     each other (compare_match.go says which belong together, compare_pair.go
+//     and compare_ratio.go what they show, compare_warn.go what to mind).
 //  5. [Summary] and [Asiai] are rows of the views summary and asiai, for
 //     whoever draws or prints them.
 //

@@ -55,7 +55,7 @@ func (a *app) complete(ctx context.Context, cmd *cli.Command) {
 	for _, c := range cmd.VisibleCommands() {
 		fmt.Fprintln(a.out, c.Name)
 	}
-	if strings.Contains(cmd.ArgsUsage, "ID") {
+	if strings.Contains(cmd.ArgsUsage, "ID") || cmd.ArgsUsage == "A B" {
 		a.completeSessions(ctx, cmd)
 	}
 }
