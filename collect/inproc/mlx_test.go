@@ -1,6 +1,7 @@
 package inproc
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -11,17 +12,18 @@ import (
 	"tokwatt/mlx/engine"
 )
 
-// TestMLX measures the tiny model with MLX: the same text as with plain Go, and
-// the record says who computed.
-func TestMLX(t *testing.T) {
-	if os.Getenv("TOKWATT_MLX_LIB") == "" {
+// openWith opens the tiny model with a backend. It skips where there is no MLX;
+// CI has it, but for the build that can't load it.
+func openWith(t *testing.T, b engine.Backend) (*target, *reference) {
+	t.Helper()
+	if b == engine.MLX && os.Getenv("TOKWATT_MLX_LIB") == "" {
 		why := "TOKWATT_MLX_LIB is not set: give it what make mlx-lib prints"
 		if os.Getenv("CI") == "true" {
 			t.Fatal(why)
 		}
 		t.Skip(why)
 	}
-	tgt, err := Driver{Backend: engine.MLX}.target("synthetic:tiny", false)
+	tgt, err := Driver{Backend: b}.target("synthetic:tiny", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +34,14 @@ func TestMLX(t *testing.T) {
 		}
 		t.Fatal(err)
 	}
-	defer tgt.Close(t.Context())
+	t.Cleanup(func() { tgt.Close(context.Background()) })
+	return tgt, e.(*reference)
+}
+
+// TestMLX measures the tiny model with MLX: the same text as with plain Go, and
+// the record says who computed.
+func TestMLX(t *testing.T) {
+	tgt, e := openWith(t, engine.MLX)
 	info, err := tgt.Describe(t.Context())
 	if err != nil || info.Engine != "mlx" || !strings.HasPrefix(info.EngineVersion, "MLX 0.") || info.ModelBytes == nil || !strings.Contains(info.Sampling, `"library":"libmlxc.`) {
 		t.Errorf("%+v, %v", info, err)
