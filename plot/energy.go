@@ -218,10 +218,8 @@ func energyPoint(batches []analyze.EnergyBatch, name, scope string, log bool) (P
 		}
 		p.Raw = append(p.Raw, *v)
 		p.Hollow = p.Hollow || b.Indicative
-		// Each figure is its energy over what the bounds are over as well. That
-		// of prefill is another window's, whose bounds are not the batch's.
-		if b.J != nil && *b.J > 0 && b.LowJ != nil && b.HighJ != nil && !strings.HasPrefix(name, "prefill") {
-			lows, highs = append(lows, *v**b.LowJ / *b.J), append(highs, *v**b.HighJ / *b.J)
+		if lo, hi := b.Bounds(name); lo != nil {
+			lows, highs = append(lows, *lo), append(highs, *hi)
 		}
 	}
 	p.N = len(p.Raw)
