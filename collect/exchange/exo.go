@@ -68,12 +68,17 @@ type exoWriter struct {
 	runs      int64
 	cluster   json.RawMessage
 	nodes     exoNodes
+	metrics   json.RawMessage // system_metrics of an imported file
 }
 
 func (x *exoWriter) record(rec collect.Record) error {
 	switch rec := rec.(type) {
 	case *collect.Session:
 		x.session = rec.ID
+		if o := rec.Imported; o != nil {
+			extra, _ := parseObject([]byte(o.Extra))
+			x.metrics = extra["system_metrics"]
+		}
 	case *collect.TargetInfo:
 		return x.target(rec)
 	case *collect.Case:
@@ -162,6 +167,9 @@ func (x *exoWriter) end() error {
 	metrics, err := x.nodes.MarshalJSON()
 	if err != nil {
 		return err
+	}
+	if x.metrics != nil {
+		metrics = x.metrics
 	}
 	if err := x.section("system_metrics", metrics); err != nil {
 		return err

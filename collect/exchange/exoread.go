@@ -49,6 +49,7 @@ type exoKey struct {
 
 func readExo(in *Input, out *sink) error {
 	x := exoReader{out: out}
+	out.numbered = true
 	if err := x.around(in); err != nil && !errors.Is(err, errCut) {
 		return err
 	}

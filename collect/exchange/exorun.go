@@ -56,7 +56,7 @@ func newExoRun(t *collect.TargetInfo, c *collect.Case, b *collect.Batch, r *coll
 		RepeatIndex:  b.RepeatIndex,
 		Concurrency:  c.Concurrency,
 	}
-	run.place(t)
+	run.place(t, reused(t) && (r.Stated == nil || t.Sharding == "reused"))
 	stats, power := saidStats(r.Report.JSON)
 	run.Stats, run.PowerUsage = stats, power
 	if stats == nil {
@@ -101,11 +101,12 @@ func ownStats(row *analyze.RequestRow) exoStats {
 func reused(t *collect.TargetInfo) bool { return t.Driver == "exo" && t.LoadS == nil }
 
 // place fills in where the model runs. Of an instance that it reuses exo-bench
-// knows nothing, and says so in place of what we know.
-func (run *exoRun) place(t *collect.TargetInfo) {
+// knows nothing, and says so in place of what we know. A session that was
+// imported has what its file said.
+func (run *exoRun) place(t *collect.TargetInfo, reused bool) {
 	run.Sharding, run.InstanceMeta, run.InstanceID = known(t.Sharding), known(t.InstanceMeta), known(t.InstanceID)
 	n := len(t.Nodes)
-	if reused(t) {
+	if reused {
 		n = 0
 		run.Sharding, run.InstanceMeta = known("reused"), known("reused")
 	} else if n == 0 {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"path"
 	"regexp"
 	"strings"
 	"time"
@@ -126,10 +125,15 @@ func benchTarget(row object, build string) collect.TargetInfo {
 	kind := row.text("model_type", "model")
 	return collect.TargetInfo{
 		Engine: "llama.cpp", EngineVersion: benchBuild(row, build), Driver: "import", ModelFormat: "gguf",
-		ModelID:      cmp.Or(path.Base(strings.ReplaceAll(cmp.Or(row.text("model_filename"), kind), `\`, "/")), kind),
+		ModelID:      cmp.Or(benchFile(row.text("model_filename")), kind),
 		Quantization: benchQuantization(kind), ModelBytes: row.count("model_size"),
 		Sampling: row.without(append(benchResults, benchIdentity...)...),
 	}
+}
+
+// benchFile is the base name of a model's file.
+func benchFile(name string) string {
+	return name[strings.LastIndexAny(name, `/\\`)+1:]
 }
 
 var benchFileType = regexp.MustCompile(`(?:^| )((?:I?Q\d|TQ\d|BF16|F16|F32|MXFP4|NVFP4)\S*)(?: - (?:(\d\S* bpw)|(Small|Medium|Large)))?`)

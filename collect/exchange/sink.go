@@ -28,9 +28,11 @@ type sink struct {
 	last    int64     // end of its newest batch, ns
 	targets map[string]int64
 	cases   map[string]int64
-	repeats map[int64]int64 // the next, by case; warm-ups by its negative
-	batches int64
-	reqs    int64
+	repeats map[int64]int64 // by case; warm-ups by its negative
+	// numbered: the file has the RepeatIndex of its batches; else they are counted.
+	numbered bool
+	batches  int64
+	reqs     int64
 }
 
 // more reports whether there is still somebody who takes records.
@@ -117,8 +119,8 @@ func number(known map[string]int64, v any, put func(int64)) int64 {
 
 // batch takes one repeat of a case. Its own and its requests' times count from
 // the session's start; with placed false the file has no such times, and they
-// count from 0: the batch is put behind the one before. A RepeatIndex of 0 is
-// counted; Stated is made for a request without one.
+// count from 0: the batch is put behind the one before. Stated is made for a
+// request without one.
 func (s *sink) batch(caseID int64, placed bool, b collect.Batch) {
 	by := int64(0)
 	if !placed {
@@ -131,8 +133,10 @@ func (s *sink) batch(caseID int64, placed bool, b collect.Batch) {
 	if b.Warmup {
 		key = -caseID
 	}
-	b.RepeatIndex = max(b.RepeatIndex, s.repeats[key])
-	s.repeats[key] = b.RepeatIndex + 1
+	if !s.numbered {
+		b.RepeatIndex = s.repeats[key]
+		s.repeats[key]++
+	}
 	for i := range b.Requests {
 		r := &b.Requests[i]
 		s.reqs++
