@@ -26,6 +26,10 @@ func Formats() []Format {
 		{"exo", "results.json of exo-bench", claimsExo, readExo},
 		{"llama-bench", "llama-bench -o json, jsonl, csv, md or sql", claimsLlamaBench, readLlamaBench},
 		{"asiai", "asiai bench --export", claimsAsiai, readAsiai},
+		{"guidellm", "report of guidellm", claimsGuidellm, readGuidellm},
+		{"aiperf", "profile_export.jsonl of aiperf", claimsAiperf, readAiperf},
+		{"vllm", "result of vllm bench serve", claimsVLLM, readVLLM},
+		{"sglang", "output file of SGLang's bench_serving", claimsSGLang, readSGLang},
 		{"ollama-verbose", "text of ollama run --verbose", claimsOllama, readOllama},
 	}
 }
