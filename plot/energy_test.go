@@ -137,7 +137,7 @@ func TestEnergySeries(t *testing.T) {
 		}
 	}
 	f := drawEnergy(t, cases, Options{})
-	if !slices.Equal(f.Legend, []string{"a · none hit", "a · partial hit", "b · none hit", "b · partial hit"}) {
+	if !slices.Equal(f.Legend, []string{"a · no hit", "a · partial hit", "b · no hit", "b · partial hit"}) {
 		t.Errorf("legend %q", f.Legend)
 	}
 }

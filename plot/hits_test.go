@@ -28,7 +28,7 @@ func TestHitsAreKeptApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range fig.Panels {
-		if got := strings.Join(seriesNames(p), "|"); got != "none hit|partial hit|exact hit" {
+		if got := strings.Join(seriesNames(p), "|"); got != "no hit|partial hit|exact hit" {
 			t.Errorf("%s: series %q", p.Y.Label, got)
 		}
 	}
