@@ -18,6 +18,7 @@ type DatasetReport struct {
 	Files    int
 	Rows     int64
 	Bytes    int64
+	Pending  bool     // a change was cut short; readers see it made, the next archive or compact ends it
 	Problems []error  // each names a file
 	Damaged  []string // sessions that have problems
 }
@@ -29,7 +30,12 @@ func (r DatasetReport) OK() bool { return len(r.Problems) == 0 }
 // against the session's manifest, and of each Parquet file the footer and all
 // pages are read. The error is for what keeps it from looking.
 func CheckDataset(ctx context.Context, root string) (DatasetReport, error) {
-	c := checker{root: root, faulty: map[string]bool{}, listed: map[string]bool{}, seen: map[string]string{}}
+	c := newChecker(root)
+	last, err := readJournal(root)
+	if err != nil {
+		return c.report, err
+	}
+	c.report.Pending = !last.Done
 	if err := c.manifests(ctx); err != nil {
 		return c.report, err
 	}
@@ -51,9 +57,13 @@ func CheckDataset(ctx context.Context, root string) (DatasetReport, error) {
 type checker struct {
 	root   string
 	report DatasetReport
-	faulty map[string]bool   // paths that a manifest found wrong
-	listed map[string]bool   // paths that a manifest names
+	faulty map[string]error  // what is wrong with a path that a manifest names
+	listed map[string]int64  // paths that manifests name, and the rows they have
 	seen   map[string]string // table and session: the first path
+}
+
+func newChecker(root string) *checker {
+	return &checker{root: root, faulty: map[string]error{}, listed: map[string]int64{}, seen: map[string]string{}}
 }
 
 func (c *checker) problem(session string, err error) {
@@ -77,14 +87,28 @@ func (c *checker) manifests(ctx context.Context) error {
 			continue
 		}
 		for _, f := range m.Files {
-			c.listed[f.Path] = true
-			if err := f.verify(c.root, m.written, true); err != nil {
-				c.faulty[f.Path] = true
-				c.problem(id, err)
-			}
+			c.named(m, f)
 		}
 	}
 	return nil
+}
+
+// named holds a file against what a session's manifest says of it. Sessions
+// that share a file have it read once, and are all damaged with it.
+func (c *checker) named(m *Manifest, f ManifestFile) {
+	if _, found := c.listed[f.Path]; !found {
+		c.faulty[f.Path] = f.verify(c.root, m.written, true)
+		if err := c.faulty[f.Path]; err != nil {
+			c.report.Problems = append(c.report.Problems, err)
+		}
+	}
+	c.listed[f.Path] += f.Rows
+	if f.Shared {
+		c.seen[tableOf(f.Path)+"/"+m.SessionID] = f.Path
+	}
+	if c.faulty[f.Path] != nil {
+		c.report.Damaged = append(c.report.Damaged, m.SessionID)
+	}
 }
 
 // table reads the files of one table.
@@ -112,16 +136,19 @@ func (c *checker) file(table, path string) error {
 		c.report.Bytes += info.Size()
 	}
 	c.report.Files++
-	if !c.listed[rel] {
+	rows, listed := c.listed[rel]
+	if !listed {
 		c.report.Foreign++
 	}
 	name := strings.TrimSuffix(filepath.Base(path), ".parquet")
 	content, err := readParquet(path)
 	c.report.Rows += content.rows
 	switch {
-	case c.faulty[rel]: // said already
+	case c.faulty[rel] != nil: // said already
 	case err != nil:
 		c.problem(name, &FileFault{rel, fmt.Sprintf("it cannot be read: %v", err)})
+	case listed && rows != content.rows:
+		c.problem(name, &FileFault{rel, fmt.Sprintf("it has %d rows, and the manifests name %d", content.rows, rows)})
 	default:
 		c.twice(table, rel, name, content.session)
 	}
@@ -139,7 +166,7 @@ func (c *checker) twice(table, rel, name, session string) {
 		c.seen[key] = rel
 		return
 	}
-	if c.listed[first] {
+	if _, listed := c.listed[first]; listed {
 		first, rel = rel, first
 	}
 	c.problem(session, &FileFault{first, fmt.Sprintf("it has the session of %s, so its rows count twice: remove it", rel)})
@@ -148,7 +175,7 @@ func (c *checker) twice(table, rel, name, session string) {
 // DamagedSessions are the sessions of a dataset whose files are not, byte for
 // byte, what was written. Sessions without a manifest are not among them.
 func DamagedSessions(ctx context.Context, root string) ([]string, error) {
-	c := checker{root: root, faulty: map[string]bool{}, listed: map[string]bool{}}
+	c := newChecker(root)
 	err := c.manifests(ctx)
 	slices.Sort(c.report.Damaged)
 	return slices.Compact(c.report.Damaged), err

@@ -1,45 +1,68 @@
 package analyze
 
 import (
-	"errors"
+	"context"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // SessionsIn lists the sessions that a dataset holds, in no order. A dataset
-// that does not exist holds none.
+// that does not exist holds none. Those of another writer's files are named as
+// the files are.
 func SessionsIn(root string) ([]string, error) {
 	files, err := sessionFiles(root, "sessions", "*")
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]string, len(files))
-	for i, f := range files {
-		ids[i] = strings.TrimSuffix(filepath.Base(f), ".parquet")
+	ids, err := manifests(root)
+	if err != nil {
+		return nil, err
 	}
-	return ids, nil
+	last, err := readJournal(root)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range last.Manifests {
+		ids = append(ids, m.SessionID)
+	}
+	for _, f := range files {
+		if name := strings.TrimSuffix(filepath.Base(f), ".parquet"); !strings.HasPrefix(name, mergedName) {
+			ids = append(ids, name)
+		}
+	}
+	slices.Sort(ids)
+	return slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return slices.Contains(last.Forget, id) }), nil
 }
 
-// RemoveSession takes a session's files out of a dataset, the manifest first:
-// without it the session is not whole, should the removal be cut short.
-func RemoveSession(root, id string) error {
-	if err := os.Remove(manifestPath(root, id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("session %s not removed: %w", id, err)
-	}
-	tables := Tables()
-	for i := len(tables) - 1; i >= 0; i-- {
-		files, err := sessionFiles(root, tables[i].Name, id)
-		if err != nil {
-			return err
+// RemoveSession takes a session's files out of a dataset.
+func RemoveSession(ctx context.Context, root, id string) error {
+	d := dataset{root: root}
+	err := d.change(ctx, func() (*change, error) {
+		c := &change{Forget: []string{id}}
+		if err := d.takeOut(ctx, c, id); err != nil {
+			return nil, err
 		}
-		for _, f := range files {
-			if err := os.Remove(f); err != nil {
-				return fmt.Errorf("session %s not removed: %w", id, err)
+		for _, t := range Tables() {
+			files, err := sessionFiles(root, t.Name, id)
+			if err != nil {
+				return nil, err
+			}
+			for _, f := range files {
+				rel, err := filepath.Rel(root, f)
+				if err != nil {
+					return nil, err
+				}
+				c.remove([]string{filepath.ToSlash(rel)})
 			}
 		}
+		slices.Reverse(c.Remove)
+		return c, nil
+	})
+	if err != nil {
+		return fmt.Errorf("session %s not removed: %w", id, err)
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func TestDatasetKnowsItsSessions(t *testing.T) {
 		}
 	}
 	same()
-	if err := analyze.RemoveSession(root, want[3]); err != nil {
+	if err := analyze.RemoveSession(t.Context(), root, want[3]); err != nil {
 		t.Fatal(err)
 	}
 	want = slices.Delete(want, 3, 4)

@@ -25,6 +25,8 @@ type ExportOptions struct {
 	// without an end was then interrupted, though nobody knows when; else it
 	// still runs, and has no status.
 	Dead bool
+
+	step func(what string) error // of dataset
 }
 
 // Exported says what an export wrote.
@@ -113,7 +115,7 @@ func (x *exporter) run(ctx context.Context, recs iter.Seq2[collect.Record, error
 	}
 	x.done.Rows = x.tables.rows()
 	m := &Manifest{SessionID: x.done.SessionID, Schema: SchemaVersion, Formula: FormulaVersion, Records: x.opts.Records}
-	return x.files.publish(m, x.done.Rows, x.opts.Sync)
+	return x.files.publish(ctx, m, x.done.Rows)
 }
 
 // finish writes what is known only in the end.
@@ -213,7 +215,7 @@ func (x *exporter) begin(s *collect.Session) error {
 	}
 	x.session, x.host = sessionRow(s), s.Host.Name
 	x.done.SessionID, x.done.Host, x.done.Date = p.session, p.host, p.date
-	x.files = fileSet{root: x.root, partition: p}
+	x.files = fileSet{dataset: dataset{x.root, x.opts.Sync, x.opts.step}, partition: p}
 	tables, err := openTables(&x.files)
 	if err != nil {
 		return err

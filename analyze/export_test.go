@@ -35,7 +35,9 @@ func files(t *testing.T, root string) []string {
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			rel, _ := filepath.Rel(root, path)
-			if dir, name := filepath.Split(rel); dir != ".sessions/" || filepath.Ext(name) != ".json" {
+			dir, name := filepath.Split(rel)
+			ours := dir == "" && (name == ".journal.json" || name == ".publishing")
+			if !ours && (dir != ".sessions/" || filepath.Ext(name) != ".json") {
 				out = append(out, rel)
 			}
 		}

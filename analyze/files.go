@@ -2,20 +2,21 @@ package analyze
 
 import (
 	"bufio"
+	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"hash"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // fileSet is the files of a session while they are written. They stand under
 // temporary names until all are whole.
 type fileSet struct {
-	root      string
+	dataset   dataset
 	partition partition
 	files     []*pendingFile
 }
@@ -31,11 +32,14 @@ type pendingFile struct {
 // create opens the file of a table. Its name starts with a dot and does not
 // end in .parquet: one or the other keeps it out of every engine's sight.
 func (s *fileSet) create(table string) (io.Writer, error) {
-	dir := filepath.Join(s.root, s.partition.dir(table))
+	dir := filepath.Join(s.dataset.root, s.partition.dir(table))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	f, err := os.CreateTemp(dir, "."+s.partition.session+".*.tmp")
+	if err := s.dataset.before("create " + table); err != nil {
+		return nil, err
+	}
+	f, err := os.CreateTemp(dir, "."+cmp.Or(s.partition.session, "merged")+".*.tmp")
 	if err != nil {
 		return nil, err
 	}
@@ -45,56 +49,52 @@ func (s *fileSet) create(table string) (io.Writer, error) {
 	return p.buf, nil
 }
 
-// publish finishes all files and then gives them their names. The table
-// sessions comes last: the views start from it, so until then they show
-// nothing of a new session. The manifest, without its files as yet, goes before
-// the first name changes and comes after the last has.
-func (s *fileSet) publish(m *Manifest, rows map[string]int64, sync bool) error {
+// publish finishes all files and then gives them their names, in one change of
+// the dataset. The table sessions comes last: the views start from it, so until
+// then engines that do not know the journal see nothing of a new session.
+func (s *fileSet) publish(ctx context.Context, m *Manifest, rows map[string]int64) error {
+	c := &change{Manifests: []*Manifest{m}}
 	for _, f := range s.files {
-		bytes, err := f.finish(sync)
+		bytes, err := f.finish(s.dataset.sync)
 		if err != nil {
 			return err
 		}
-		m.Files = append(m.Files, ManifestFile{
-			Path: filepath.ToSlash(s.partition.path(f.table)), Bytes: bytes, Rows: rows[f.table],
-			SHA256: hex.EncodeToString(f.sum.Sum(nil)),
-		})
-	}
-	err := os.Remove(manifestPath(s.root, m.SessionID))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	for i := len(s.files) - 1; i >= 0; i-- {
-		name := filepath.Join(s.root, s.partition.path(s.files[i].table))
-		if err := os.Rename(s.files[i].file.Name(), name); err != nil {
-			return errors.Join(err, s.unpublish())
+		temp, err := filepath.Rel(s.dataset.root, f.file.Name())
+		if err != nil {
+			return err
 		}
+		path := filepath.ToSlash(s.partition.path(f.table))
+		c.Add = append(c.Add, addition{Temp: filepath.ToSlash(temp), Path: path})
+		m.Files = append(m.Files, ManifestFile{Path: path, Bytes: bytes, Rows: rows[f.table], SHA256: hex.EncodeToString(f.sum.Sum(nil))})
 	}
-	if err := m.write(s.root, sync); err != nil {
-		return errors.Join(err, s.unpublish())
-	}
-	s.files = nil
-	return nil
+	slices.Reverse(c.Add)
+	err := s.dataset.change(ctx, func() (*change, error) {
+		// where the session was merged with others, its rows there go
+		return c, s.dataset.takeOut(ctx, c, m.SessionID)
+	})
+	s.leave(s.dataset, err)
+	return err
 }
 
-// unpublish takes the session out of all tables: some of its files may be new
-// and some of an earlier export.
-func (s *fileSet) unpublish() error {
-	var errs []error
-	for _, f := range s.files {
-		err := os.Remove(filepath.Join(s.root, s.partition.path(f.table)))
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			errs = append(errs, err)
+// leave forgets the files of a change that was made, or will be: where one
+// stands in the journal, whoever comes next ends it. Of one that came to nothing
+// they go.
+func (s *fileSet) leave(d dataset, err error) {
+	if err != nil {
+		if last, bad := readJournal(d.root); bad == nil && last.Done {
+			s.abandon()
 		}
 	}
-	return errors.Join(errs...)
+	s.files = nil
 }
 
 // abandon removes the temporary files.
 func (s *fileSet) abandon() {
 	for _, f := range s.files {
 		f.file.Close()
-		os.Remove(f.file.Name())
+		if s.dataset.before("abandon") == nil {
+			os.Remove(f.file.Name())
+		}
 	}
 }
 

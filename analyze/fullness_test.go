@@ -25,7 +25,7 @@ func (d *smallDisk) Write(p []byte) (int, error) {
 // Wherever in a file the disk is full, the writer says so, and never panics.
 func TestTableWriterOnAFullDisk(t *testing.T) {
 	write := func(d *smallDisk) error {
-		w, err := newTableWriter(d, "chunks", chunkColumns(), partition{session: "s"})
+		w, err := newTableWriter(tableFile{d, partition{session: "s"}, rowGroup}, "chunks", chunkColumns())
 		if err != nil {
 			return err
 		}

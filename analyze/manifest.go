@@ -41,6 +41,10 @@ type ManifestFile struct {
 	Bytes  int64  `json:"bytes"`
 	Rows   int64  `json:"rows"`
 	SHA256 string `json:"sha256"`
+	// Shared says that the file has rows of other sessions too (Rows are this
+	// one's): it was made by Compact, with the columns of schema version Schema.
+	Shared bool `json:"shared,omitempty"`
+	Schema int  `json:"schema_version,omitempty"`
 }
 
 func manifestPath(root, id string) string { return filepath.Join(root, manifestDir, id+".json") }
@@ -143,7 +147,7 @@ type FileFault struct {
 func (f *FileFault) Error() string { return f.Path + ": " + f.What }
 
 // write puts the manifest in its place, whole or not at all.
-func (m *Manifest) write(root string, sync bool) (err error) {
+func (m *Manifest) write(root string, sync bool) error {
 	text, err := json.Marshal(m)
 	if err != nil {
 		return err
@@ -152,31 +156,7 @@ func (m *Manifest) write(root string, sync bool) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+m.SessionID+".*.tmp")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	if _, err = f.Write(append(text, '\n')); err != nil {
-		return err
-	}
-	if err = f.Chmod(0o644); err != nil {
-		return err
-	}
-	if sync {
-		if err = f.Sync(); err != nil {
-			return err
-		}
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return writeWhole(path, append(text, '\n'), sync)
 }
 
 // manifests lists the sessions that have a manifest.
@@ -203,6 +183,9 @@ func Clean(root string, keep []*Manifest) error {
 		return nil
 	}
 	if err != nil {
+		return err
+	}
+	if _, err := (dataset{root: root}).settle(); err != nil {
 		return err
 	}
 	kept := make(map[string]bool)

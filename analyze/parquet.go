@@ -32,25 +32,33 @@ type tableWriter[R any] struct {
 	file   *file.Writer
 	group  file.BufferedRowGroupWriter // nil between row groups
 	inRG   int                         // rows in group
+	limit  int                         // of inRG
 	rows   []R                         // not yet written
 	values values
 	n      int64
 }
 
-func newTableWriter[R any](w io.Writer, name string, cols []column[R], p partition) (*tableWriter[R], error) {
+// tableFile is where a table is written.
+type tableFile struct {
+	w         io.Writer
+	partition partition
+	rowGroup  int // rows
+}
+
+func newTableWriter[R any](to tableFile, name string, cols []column[R]) (*tableWriter[R], error) {
 	root, err := parquetSchema(cols)
 	if err != nil {
 		return nil, err
 	}
-	meta, err := fileMetadata(name, cols, p)
+	meta, err := fileMetadata(name, cols, to.partition)
 	if err != nil {
 		return nil, err
 	}
-	f, err := file.NewParquetWriterWithError(w, root, file.WithWriterProps(writerProperties(cols)), file.WithWriteMetadata(meta))
+	f, err := file.NewParquetWriterWithError(to.w, root, file.WithWriterProps(writerProperties(cols)), file.WithWriteMetadata(meta))
 	if err != nil {
 		return nil, err
 	}
-	return &tableWriter[R]{cols: cols, file: f}, nil
+	return &tableWriter[R]{cols: cols, file: f, limit: to.rowGroup}, nil
 }
 
 func writerProperties[R any](cols []column[R]) *parquet.WriterProperties {
@@ -117,7 +125,7 @@ func (t *tableWriter[R]) flush() error {
 
 // open begins a row group where none is open or the open one is full.
 func (t *tableWriter[R]) open() error {
-	if t.group != nil && t.inRG < rowGroup {
+	if t.group != nil && t.inRG < t.limit {
 		return nil
 	}
 	if err := t.closeGroup(); err != nil {

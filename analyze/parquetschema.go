@@ -59,6 +59,9 @@ func fileMetadata[R any](table string, cols []column[R], p partition) (metadata.
 		{"tokwatt.host", validUTF8(p.host)},
 		{"tokwatt.date", p.date},
 	} {
+		if m[1] == "" { // of several sessions
+			continue
+		}
 		if err := kv.Append(m[0], m[1]); err != nil {
 			return nil, err
 		}

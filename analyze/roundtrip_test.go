@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -258,7 +259,7 @@ func TestFilesSayWhatTheyAre(t *testing.T) {
 	defer f.Close()
 	meta := f.MetaData().KeyValueMetadata()
 	for key, want := range map[string]string{
-		"tokwatt.schema_version": "1", "tokwatt.formula_version": "1", "tokwatt.table": "requests",
+		"tokwatt.schema_version": strconv.Itoa(analyze.SchemaVersion), "tokwatt.formula_version": strconv.Itoa(analyze.FormulaVersion), "tokwatt.table": "requests",
 		"tokwatt.session_id": "0198-a", "tokwatt.host": "Mac Mini", "tokwatt.date": "2026-03-02",
 	} {
 		if got := meta.FindValue(key); got == nil || *got != want {

@@ -39,7 +39,7 @@ func open[R any](files *fileSet, name string, cols []column[R], t **tableWriter[
 	if err != nil {
 		return err
 	}
-	*t, err = newTableWriter(w, name, cols, files.partition)
+	*t, err = newTableWriter(tableFile{w, files.partition, rowGroup}, name, cols)
 	return err
 }
 

@@ -7,8 +7,10 @@
 //
 //  1. an in-memory database (driver_cgo.go, the only file that knows the
 //     driver; a build without cgo has driver_nocgo.go and ErrUnavailable);
-//  2. one loader a table, ROOT/table=T/host=H/date=D/*.parquet, with the
-//     columns of analyze's schema whichever files are there (loader.go);
+//  2. one loader a table, over the files that analyze.DatasetFiles lists, with
+//     the columns of analyze's schema whichever files are there (loader.go). A
+//     statement sees the dataset at one instant: where files come or go the
+//     list is made anew before the next one;
 //  3. the views, plain text in views/*.sql, in the subset of SQL that Spark
 //     reads too (views.go);
 //  4. the lock: no file outside the roots, no network, no extension, no

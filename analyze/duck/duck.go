@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"tokwatt/analyze"
 )
 
 // ErrUnavailable is what a build without cgo says: DuckDB is C++.
@@ -52,6 +54,8 @@ type DB struct {
 	conn     *connection
 	roots    []string // as SQL sees them
 	sessions []string // as Options has them
+	states   []int64  // of the roots, when their files were listed
+	newer    int      // the newest schema version among them
 	scratch  string   // a folder of this session alone: spilled data, results on their way out
 	tmp      *Scratch // the same
 	mend     func(context.Context) (bool, error)
@@ -116,6 +120,15 @@ func (db *DB) open(ctx context.Context, o Options) error {
 		return err
 	}
 	return db.lock(ctx)
+}
+
+// Newer is the schema version of the newest files where that is newer than this
+// program's: their columns that it does not know are in no table. Else it is 0.
+func (db *DB) Newer() int {
+	if db.newer > analyze.SchemaVersion {
+		return db.newer
+	}
+	return 0
 }
 
 // Close ends the session and removes its temporary files.

@@ -3,10 +3,7 @@ package duck
 import (
 	"context"
 	"fmt"
-	"io/fs"
-	"math"
-	"os"
-	"path"
+	"slices"
 	"strings"
 
 	"tokwatt/analyze"
@@ -54,24 +51,44 @@ func columnNames(t analyze.Table) []string {
 	return names
 }
 
-// loader selects a table's rows from its files. host is declared a string:
-// from folders host=007 and host=12 DuckDB would make the numbers 7 and 12.
+// fileGroup is files of one schema version, as DuckDB finds them.
+type fileGroup struct {
+	schema int // 0: not known, and not the same in all
+	paths  []string
+}
+
+// loader selects a table's rows from its files; only, where it is not empty,
+// is the list of sessions to take from files that have others too. host is
+// declared a string: from folders host=007 and host=12 DuckDB would make the
+// numbers 7 and 12.
 //
-// Files of one schema are read by the columns of whichever comes first. Files
-// of several are joined by column name, over the empty table for columns that
-// none of them has. That opens every file for each mention of a table, 0.3 ms
-// a file, and the summary mentions tables some thirty times.
-func loader(t analyze.Table, files []string, oneSchema bool) string {
-	if len(files) == 0 {
-		return emptyTable(t)
+// Files of one schema version are read by the columns of whichever comes first.
+// Those of other versions than ours are joined by column name with the empty
+// table, which has the columns that they lack; what they have beyond it is left
+// out. Where the version is not known every file is opened for its columns, for
+// each mention of the table: 0.3 ms a file, and the summary mentions tables some
+// thirty times.
+func loader(t analyze.Table, groups []fileGroup, only string) string {
+	const types = "hive_partitioning = true, hive_types = {'host': varchar, 'date': date}"
+	if only != "" {
+		only = " where session_id in (" + only + ")"
 	}
 	columns := strings.Join(columnNames(t), ", ")
-	const types = "hive_partitioning = true, hive_types = {'host': varchar, 'date': date}"
-	if oneSchema {
-		return fmt.Sprintf("select %s from read_parquet(%s, %s)", columns, pathList(files), types)
+	if len(groups) == 1 && groups[0].schema == analyze.SchemaVersion {
+		return fmt.Sprintf("select %s from read_parquet(%s, %s)%s", columns, pathList(groups[0].paths), types, only)
 	}
-	return fmt.Sprintf("select %s from (%s union all by name select * from read_parquet(%s, union_by_name = true, %s))",
-		columns, emptyTable(t), pathList(files), types)
+	parts := []string{emptyTable(t)}
+	for _, g := range groups {
+		how := types
+		if g.schema == 0 {
+			how += ", union_by_name = true"
+		}
+		parts = append(parts, fmt.Sprintf("select * from read_parquet(%s, %s)%s", pathList(g.paths), how, only))
+	}
+	if len(parts) == 1 {
+		return emptyTable(t)
+	}
+	return fmt.Sprintf("select %s from (%s)", columns, strings.Join(parts, " union all by name "))
 }
 
 // TableSQL lists the statements, without semicolons, that make the tables of
@@ -86,7 +103,7 @@ func TableSQL(root string) ([]string, error) {
 	out := []string{"set TimeZone = 'UTC'"}
 	for _, t := range analyze.Tables() {
 		files := []string{root + "/table=" + t.Name + "/*/*/*.parquet"}
-		out = append(out, "create or replace temp view "+t.Name+" as\n"+loader(t, files, false))
+		out = append(out, "create or replace temp view "+t.Name+" as\n"+loader(t, []fileGroup{{paths: files}}, ""))
 	}
 	return out, nil
 }
@@ -99,65 +116,89 @@ func pathList(paths []string) string {
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
-// oneSchema reports whether all sessions were written with this schema version.
-// Their files of table sessions answer for all of a session's files: they were
-// written together.
-func (db *DB) oneSchema(ctx context.Context) (bool, error) {
-	files := db.paths("sessions")
-	if len(files) == 0 {
+// tableFiles are the files of one table: by schema version, the oldest first.
+type tableFiles struct {
+	groups []fileGroup
+	shared bool // some have sessions beside the wanted ones
+}
+
+// list finds the files of all tables as they are at this instant, and says of
+// each root which instant that was.
+func (db *DB) list() (map[string]*tableFiles, []int64, error) {
+	out := map[string]*tableFiles{}
+	states := make([]int64, len(db.roots))
+	for i, root := range db.roots {
+		files, state, err := analyze.DatasetFiles(root, db.sessions...)
+		if err != nil {
+			return nil, nil, err
+		}
+		states[i] = state
+		for _, f := range files {
+			if out[f.Table] == nil {
+				out[f.Table] = &tableFiles{}
+			}
+			out[f.Table].add(f.Schema, root+"/"+f.Path)
+			out[f.Table].shared = out[f.Table].shared || f.Shared
+		}
+	}
+	return out, states, nil
+}
+
+func (t *tableFiles) add(schema int, path string) {
+	at, found := slices.BinarySearchFunc(t.groups, schema, func(g fileGroup, schema int) int { return g.schema - schema })
+	if !found {
+		t.groups = slices.Insert(t.groups, at, fileGroup{schema: schema})
+	}
+	t.groups[at].paths = append(t.groups[at].paths, path)
+}
+
+// load makes the tables of the files that are there now.
+func (db *DB) load(ctx context.Context) error {
+	files, states, err := db.list()
+	if err != nil {
+		return err
+	}
+	for _, t := range analyze.Tables() {
+		of := files[t.Name]
+		if of == nil {
+			of = &tableFiles{}
+		}
+		var only string
+		if of.shared && len(db.sessions) > 0 {
+			only = strings.Trim(pathList(db.sessions), "[]")
+		}
+		if err := db.createView(ctx, t.Name, loader(t, of.groups, only)); err != nil {
+			return fmt.Errorf("the files of table %s cannot be read: %s", t.Name, shorten(err.Error()))
+		}
+		db.newer = max(db.newer, of.newest())
+	}
+	db.states = states
+	return nil
+}
+
+// newest is the newest schema version of the files.
+func (t *tableFiles) newest() int {
+	if len(t.groups) == 0 {
+		return 0
+	}
+	return t.groups[len(t.groups)-1].schema
+}
+
+// follow makes the tables anew where a dataset has changed since: sessions have
+// come, or files were merged. It reports whether that was so.
+func (db *DB) follow(ctx context.Context) (bool, error) {
+	moved := false
+	for i, root := range db.roots {
+		state, err := analyze.DatasetState(root)
+		if err != nil {
+			return false, err
+		}
+		moved = moved || state != db.states[i]
+	}
+	if !moved {
 		return false, nil
 	}
-	same := false
-	err := db.each(ctx, func(row []any) { same, _ = row[0].(bool) }, fmt.Sprintf(`
-		select (select count(*) from parquet_kv_metadata(%[1]s) where decode(key) = 'tokwatt.schema_version' and decode(value) = '%[2]d')
-		     = (select count(*) from glob(%[1]s))`,
-		pathList(files), analyze.SchemaVersion))
-	return same, err
-}
-
-// paths are a table's files as DuckDB finds them: those of the wanted sessions
-// one by one, or a pattern for each root that has any, for DuckDB takes a
-// pattern without a match for a mistake. Of 200 sessions a pattern costs 6 ms
-// each time the table is mentioned, and the file of one session less than one.
-func (db *DB) paths(table string) []string {
-	var out []string
-	for _, root := range db.roots {
-		dir := root + "/table=" + table
-		if len(db.sessions) == 0 && len(findFiles(dir, []string{"*"}, 1)) > 0 {
-			out = append(out, dir+"/*/*/*.parquet")
-		}
-		for _, file := range findFiles(dir, db.sessions, math.MaxInt) {
-			out = append(out, dir+"/"+file)
-		}
-	}
-	return out
-}
-
-// findFiles lists up to limit files host=*/date=*/NAME.parquet below dir, for
-// some names. It follows links, as DuckDB does.
-func findFiles(dir string, names []string, limit int) []string {
-	var out []string
-	tree := os.DirFS(dir)
-	for _, host := range folders(tree, ".") {
-		for _, date := range folders(tree, host) {
-			for _, name := range names {
-				files, _ := fs.Glob(tree, date+"/"+name+".parquet")
-				if out = append(out, files...); len(out) >= limit {
-					return out
-				}
-			}
-		}
-	}
-	return out
-}
-
-func folders(tree fs.FS, dir string) []string {
-	entries, _ := fs.ReadDir(tree, dir)
-	var out []string
-	for _, e := range entries {
-		out = append(out, path.Join(dir, e.Name()))
-	}
-	return out
+	return true, db.load(ctx)
 }
 
 func hasPattern(path string) bool { return strings.ContainsAny(path, `*?[]\=`) }

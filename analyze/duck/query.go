@@ -31,17 +31,27 @@ func (db *DB) run(ctx context.Context, sql string, args ...any) (*Rows, error) {
 	return newRows(set), nil
 }
 
-// mending does what reads the dataset, and again once a damaged file that may
-// have stopped it was made anew.
+// mending does what reads the dataset as it is now, and again where a file went
+// meanwhile, or once a damaged one that may have stopped it was made anew.
 func (db *DB) mending(ctx context.Context, do func() error) error {
+	if _, err := db.follow(ctx); err != nil {
+		return err
+	}
 	err := do()
+	if err != nil && mayBeDamage(err) {
+		if moved, listErr := db.follow(ctx); listErr == nil && moved {
+			err = do()
+		}
+	}
 	if err != nil && db.mend != nil && mayBeDamage(err) {
 		again, mendErr := db.mend(ctx)
+		if mendErr == nil && again {
+			if _, mendErr = db.follow(ctx); mendErr == nil {
+				err = do()
+			}
+		}
 		if mendErr != nil {
 			return mendErr
-		}
-		if again {
-			err = do()
 		}
 	}
 	if err == nil {

@@ -63,20 +63,7 @@ func (db *DB) createViews(ctx context.Context) error {
 			return fmt.Errorf("view %s: %w", name, err)
 		}
 	}
-	oneSchema, err := db.oneSchema(ctx)
-	if err != nil {
-		return err
-	}
-	for _, t := range tables {
-		files := db.paths(t.Name)
-		if len(files) == 0 {
-			continue
-		}
-		if err := db.createView(ctx, t.Name, loader(t, files, oneSchema)); err != nil {
-			return fmt.Errorf("the files of table %s cannot be read: %s", t.Name, shorten(err.Error()))
-		}
-	}
-	return nil
+	return db.load(ctx)
 }
 
 // statements splits a view file. Our files have no semicolon in a comment or

@@ -25,7 +25,7 @@ one that is there already is left as it is, unless it is damaged.`,
 			&cli.StringSliceFlag{Name: "session", Usage: "`ID` only this session; may be repeated"},
 			jsonFlag(),
 		},
-		Commands: []*cli.Command{a.archiveSQL()},
+		Commands: []*cli.Command{a.archiveCompact(), a.archiveSQL()},
 		Metadata: examples(
 			"tokwatt archive --to dataset",
 			`tokwatt query --dataset dataset "select count(*) as n from sessions"`,
@@ -72,7 +72,7 @@ func chosenSessions(ctx context.Context, cmd *cli.Command, db *store.Store) ([]s
 		return nil, storeError(err)
 	}
 	return slices.DeleteFunc(all, func(s store.SessionInfo) bool {
-		return s.Session.StartedAt.Before(since) || len(ids) > 0 && !slices.Contains(ids, s.ID)
+		return dated(s.Session).Before(since) || len(ids) > 0 && !slices.Contains(ids, s.ID)
 	}), nil
 }
 

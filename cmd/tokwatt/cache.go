@@ -144,7 +144,7 @@ func (c *cache) mend(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	for _, id := range damaged {
-		if err := analyze.RemoveSession(c.dir, id); err != nil {
+		if err := analyze.RemoveSession(ctx, c.dir, id); err != nil {
 			return false, fmt.Errorf("%w: delete the folder %s, it is made again", err, c.dir)
 		}
 	}
@@ -193,7 +193,7 @@ func (a *app) export(ctx context.Context, db *store.Store, s store.SessionInfo, 
 	opts := analyze.ExportOptions{Sync: sync, Records: records(s), Dead: !s.Running}
 	done, err := analyze.Export(ctx, db.Records(ctx, s.ID), root, opts)
 	if (err != nil || done.Damaged > 0) && deleted(ctx, db, s.ID) {
-		return false, analyze.RemoveSession(root, s.ID)
+		return false, analyze.RemoveSession(ctx, root, s.ID)
 	}
 	if err != nil {
 		return false, fmt.Errorf("session %s as Parquet into %s: %w", s.ID, root, err)

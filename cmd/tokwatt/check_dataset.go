@@ -41,6 +41,9 @@ func (a *app) printDatasetReport(r analyze.DatasetReport) {
 	if r.Foreign > 0 {
 		fmt.Fprintf(a.out, "note: %s of other writers: what they should hold is not known, so they were only read\n", plural(int64(r.Foreign), "file"))
 	}
+	if r.Pending {
+		fmt.Fprintln(a.out, "note: a command was cut short while files took their places; tokwatt reads past that, and the next archive ends it")
+	}
 	for _, p := range r.Problems {
 		fmt.Fprintf(a.out, "damaged: %v\n", p)
 	}
@@ -57,6 +60,7 @@ func checkedDataset(r analyze.DatasetReport) map[string]any {
 	}
 	return map[string]any{
 		"sessions": r.Sessions, "files": r.Files, "foreign_files": r.Foreign, "rows": r.Rows, "bytes": r.Bytes,
+		"pending":  r.Pending,
 		"problems": problems, "damaged_sessions": append([]string{}, r.Damaged...),
 	}
 }

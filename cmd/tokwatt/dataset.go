@@ -32,6 +32,9 @@ func (a *app) sql(ctx context.Context, cmd *cli.Command, ids ...string) (*duck.D
 		if err != nil {
 			return nil, nil, err
 		}
+		if n := db.Newer(); n > 0 {
+			fmt.Fprintf(a.err, "tokwatt: %s has files of schema version %d, and this tokwatt knows %d: columns that are new in them are left out\n", root, n, analyze.SchemaVersion)
+		}
 		return db, db.Close, nil
 	}
 	st, err := openStore(cmd)

@@ -1,0 +1,291 @@
+package analyze
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A change gives files of a dataset their names, takes others away, and writes
+// the manifests that go with it: all of that at one instant for whoever reads
+// with [DatasetFiles], whatever happens to the process that makes it.
+//
+// It stands in ROOT/.journal.json, which is replaced whole:
+//
+//	pending   from here on readers see the dataset as it is after the change:
+//	          without what is removed, and what is added under whichever of its
+//	          two names it has
+//	apply     files get their names, old ones go, manifests are written; each
+//	          step may be done again
+//	done      the change stays, as the number of the dataset's state
+//
+// One process at a time makes changes; it holds a lock that goes with it. The
+// next one first ends what a dead one left. Engines that know nothing of the
+// journal see the steps of apply, table by table.
+type change struct {
+	Seq       int64       `json:"seq"` // grows with each change
+	Done      bool        `json:"done"`
+	Add       []addition  `json:"add,omitempty"`
+	Remove    []string    `json:"remove,omitempty"`    // paths below the root, with slashes
+	Manifests []*Manifest `json:"manifests,omitempty"` // to write
+	Forget    []string    `json:"forget,omitempty"`    // sessions whose manifests go
+}
+
+// addition is a whole file that waits for its name. Paths are below the root,
+// with slashes.
+type addition struct {
+	Temp string `json:"temp"`
+	Path string `json:"path"`
+}
+
+const (
+	journalName = ".journal.json"
+	lockName    = ".publishing"
+)
+
+// dataset is a folder that is being changed.
+type dataset struct {
+	root string
+	sync bool // wait for the disk
+	// step is called before each thing that is done to the folder; an error
+	// keeps it from being done. Nil: nobody looks.
+	step func(what string) error
+}
+
+func (d dataset) before(what string) error {
+	if d.step == nil {
+		return nil
+	}
+	return d.step(what)
+}
+
+func (d dataset) path(rel string) string { return filepath.Join(d.root, filepath.FromSlash(rel)) }
+
+// change makes the change that plan gives while nobody else makes one. A nil
+// change is none.
+func (d dataset) change(ctx context.Context, plan func() (*change, error)) error {
+	if err := os.MkdirAll(d.root, 0o755); err != nil {
+		return err
+	}
+	unlock, err := lockDataset(ctx, d.root)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	last, err := d.settle()
+	if err != nil {
+		return err
+	}
+	c, err := plan()
+	if err != nil || c == nil {
+		return err
+	}
+	c.Seq = last.Seq + 1
+	if err := d.journal(c); err != nil {
+		return err
+	}
+	if err := d.apply(c); err != nil {
+		if len(c.Remove) == 0 { // a session's own files: better none than some
+			return errors.Join(err, d.undo(c))
+		}
+		return err
+	}
+	return nil
+}
+
+// settle ends the change that a dead process left, and returns the last one.
+func (d dataset) settle() (*change, error) {
+	c, err := readJournal(d.root)
+	if err != nil || c.Done {
+		return c, err
+	}
+	if err := d.apply(c); err != nil {
+		return nil, fmt.Errorf("a change that was cut short can't be ended: %w", err)
+	}
+	return c, nil
+}
+
+// apply does the steps of a change and says that they are done.
+func (d dataset) apply(c *change) error {
+	removed := map[string]bool{}
+	for _, a := range c.Add {
+		if err := d.rename(a.Temp, a.Path); err != nil {
+			return err
+		}
+		for _, path := range c.Remove { // of the same table, at once: others look on
+			if tableOf(path) == tableOf(a.Path) && !removed[path] {
+				if err := d.remove(path); err != nil {
+					return err
+				}
+				removed[path] = true
+			}
+		}
+	}
+	for _, path := range c.Remove {
+		if removed[path] {
+			continue
+		}
+		if err := d.remove(path); err != nil {
+			return err
+		}
+	}
+	for _, m := range c.Manifests {
+		if err := d.before("manifest " + m.SessionID); err != nil {
+			return err
+		}
+		if err := m.write(d.root, d.sync); err != nil {
+			return err
+		}
+	}
+	for _, id := range c.Forget {
+		if err := d.remove(manifestDir + "/" + id + ".json"); err != nil {
+			return err
+		}
+	}
+	return d.journal(&change{Seq: c.Seq, Done: true})
+}
+
+// undo takes away what a change adds.
+func (d dataset) undo(c *change) error {
+	var errs []error
+	for _, a := range c.Add {
+		errs = append(errs, d.remove(a.Path))
+	}
+	for _, m := range c.Manifests {
+		errs = append(errs, d.remove(manifestDir+"/"+m.SessionID+".json"))
+	}
+	return errors.Join(append(errs, d.journal(&change{Seq: c.Seq, Done: true}))...)
+}
+
+func (d dataset) rename(from, to string) error {
+	if err := d.before("rename " + to); err != nil {
+		return err
+	}
+	err := os.Rename(d.path(from), d.path(to))
+	if errors.Is(err, fs.ErrNotExist) { // done before
+		return nil
+	}
+	return err
+}
+
+func (d dataset) remove(rel string) error {
+	if err := d.before("remove " + rel); err != nil {
+		return err
+	}
+	err := os.Remove(d.path(rel))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func (d dataset) journal(c *change) error {
+	if err := d.before("journal"); err != nil {
+		return err
+	}
+	text, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	return writeWhole(filepath.Join(d.root, journalName), append(text, '\n'), d.sync)
+}
+
+// readJournal reads the last change; of a dataset that knows none it is one
+// that is done, of number 0.
+func readJournal(root string) (*change, error) {
+	path := filepath.Join(root, journalName)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &change{Done: true}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := new(change)
+	if err := json.Unmarshal(text, c); err != nil {
+		return nil, fmt.Errorf("%s is damaged: %w; once nobody writes to the dataset, delete it and run `tokwatt check`", path, err)
+	}
+	for _, a := range c.Add {
+		if !local(a.Temp) || !local(a.Path) {
+			return nil, fmt.Errorf("%s is damaged: it names a file outside the dataset", path)
+		}
+	}
+	for _, path := range c.Remove {
+		if !local(path) {
+			return nil, fmt.Errorf("%s is damaged: it names a file outside the dataset", path)
+		}
+	}
+	return c, nil
+}
+
+func local(path string) bool { return filepath.IsLocal(filepath.FromSlash(path)) }
+
+// tableOf is the folder table=… of a path.
+func tableOf(path string) string {
+	table, _, _ := strings.Cut(path, "/")
+	return table
+}
+
+// lockPatience is how long a change waits for another: one takes milliseconds,
+// but a host that went to sleep in the middle keeps its lock on a shared disk.
+const lockPatience = time.Minute
+
+// lockDataset keeps other changes out until unlock. Where the file system has
+// no locks nobody is kept out.
+func lockDataset(ctx context.Context, root string) (unlock func(), err error) {
+	path := filepath.Join(root, lockName)
+	f, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	for start := time.Now(); ; {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return func() { f.Close() }, nil
+		}
+		if time.Since(start) > lockPatience {
+			return nil, errors.Join(fmt.Errorf("another command has been changing the dataset for a minute: see who holds %s, and try again", path), f.Close())
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(context.Cause(ctx), f.Close())
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// writeWhole puts a file in its place, whole or not at all.
+func writeWhole(path string, text []byte, sync bool) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+strings.TrimPrefix(filepath.Base(path), ".")+".*.tmp")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			os.Remove(f.Name())
+		}
+	}()
+	if _, err = f.Write(text); err != nil {
+		return err
+	}
+	if err = f.Chmod(0o644); err != nil {
+		return err
+	}
+	if sync {
+		if err = f.Sync(); err != nil {
+			return err
+		}
+	}
+	if err = f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

@@ -1,0 +1,197 @@
+package analyze
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// DatasetFile is a file of a dataset that is to be read.
+type DatasetFile struct {
+	Table  string
+	Path   string // below the root, with slashes
+	Schema int    // the schema version that its columns are of; 0: not known
+	Shared bool   // it may have sessions that were not asked for
+}
+
+// errUnsteady is for a dataset that changes faster than it can be listed.
+var errUnsteady = errors.New("the dataset changes all the time: try again")
+
+// DatasetFiles lists the files of a dataset as they are at one instant: every
+// row is in one of them, once, even while sessions are written or files merged.
+// With ids it lists the files of these sessions alone. state names the instant:
+// while [DatasetState] gives the same, the list holds. Files that no manifest
+// names, of other writers, are listed too.
+func DatasetFiles(root string, ids ...string) (files []DatasetFile, state int64, err error) {
+	for range 100 {
+		before, err := readJournal(root)
+		if err != nil {
+			return nil, 0, err
+		}
+		files, err := listFiles(root, before, ids)
+		if err != nil {
+			return nil, 0, err
+		}
+		after, err := readJournal(root)
+		if err != nil {
+			return nil, 0, err
+		}
+		if before.Seq == after.Seq && before.Done == after.Done {
+			return files, before.state(), nil
+		}
+	}
+	return nil, 0, errUnsteady
+}
+
+// DatasetState is a number that is another one after each change to a dataset.
+func DatasetState(root string) (int64, error) {
+	c, err := readJournal(root)
+	if err != nil {
+		return 0, err
+	}
+	return c.state(), nil
+}
+
+// state counts changes, and their ends: names change until then.
+func (c *change) state() int64 {
+	if c.Done {
+		return 2*c.Seq + 1
+	}
+	return 2 * c.Seq
+}
+
+// lister makes the list for a state of the journal.
+type lister struct {
+	root string
+	now  *change
+	ids  []string                // none: all
+	info map[string]ManifestFile // by path, of manifests
+	of   map[string][]string     // sessions by path
+	have map[string]bool         // sessions with a manifest
+	out  []DatasetFile
+	seen map[string]bool
+}
+
+func listFiles(root string, now *change, ids []string) ([]DatasetFile, error) {
+	l := &lister{root: root, now: now, ids: ids, info: map[string]ManifestFile{}, of: map[string][]string{}, have: map[string]bool{}, seen: map[string]bool{}}
+	if now.Done {
+		now = &change{Done: true}
+		l.now = now
+	}
+	if err := l.manifests(); err != nil {
+		return nil, err
+	}
+	if len(ids) > 0 {
+		return l.sessions()
+	}
+	return l.all()
+}
+
+// manifests reads those that are wanted, as they are after the change.
+func (l *lister) manifests() error {
+	ids := l.ids
+	if len(ids) == 0 {
+		var err error
+		if ids, err = manifests(l.root); err != nil {
+			return err
+		}
+	}
+	for _, id := range ids {
+		m, err := ReadManifest(l.root, id)
+		if err != nil || m == nil || slices.Contains(l.now.Forget, id) { // of a damaged one the files are found all the same
+			continue
+		}
+		if !slices.ContainsFunc(l.now.Manifests, func(n *Manifest) bool { return n.SessionID == id }) {
+			l.add(m)
+		}
+	}
+	for _, m := range l.now.Manifests {
+		if len(l.ids) == 0 || slices.Contains(l.ids, m.SessionID) {
+			l.add(m)
+		}
+	}
+	return nil
+}
+
+func (l *lister) add(m *Manifest) {
+	l.have[m.SessionID] = true
+	for _, f := range m.Files {
+		if f.Schema == 0 {
+			f.Schema = m.Schema
+		}
+		l.info[f.Path] = f
+		l.of[f.Path] = append(l.of[f.Path], m.SessionID)
+	}
+}
+
+// sessions lists the files of the wanted sessions.
+func (l *lister) sessions() ([]DatasetFile, error) {
+	for _, path := range sortedKeys(l.info) {
+		l.file(path)
+	}
+	for _, id := range l.ids { // of another writer, by their names
+		if l.have[id] {
+			continue
+		}
+		for _, t := range Tables() {
+			found, err := sessionFiles(l.root, t.Name, id)
+			if err != nil {
+				return nil, err
+			}
+			if err := l.found(found); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return l.out, nil
+}
+
+// all lists every file.
+func (l *lister) all() ([]DatasetFile, error) {
+	for _, t := range Tables() {
+		found, err := sessionFiles(l.root, t.Name, "*")
+		if err != nil {
+			return nil, err
+		}
+		if err := l.found(found); err != nil {
+			return nil, err
+		}
+	}
+	for _, a := range l.now.Add {
+		l.file(a.Path)
+	}
+	return l.out, nil
+}
+
+func (l *lister) found(paths []string) error {
+	for _, p := range paths {
+		rel, err := filepath.Rel(l.root, p)
+		if err != nil {
+			return fmt.Errorf("dataset not read: %w", err)
+		}
+		l.file(filepath.ToSlash(rel))
+	}
+	return nil
+}
+
+// file lists a file, under the name that it has at present.
+func (l *lister) file(path string) {
+	if l.seen[path] || slices.Contains(l.now.Remove, path) {
+		return
+	}
+	l.seen[path] = true
+	f := l.info[path]
+	at := path
+	for _, a := range l.now.Add {
+		if a.Path != path {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(l.root, filepath.FromSlash(a.Temp))); err == nil {
+			at = a.Temp
+		}
+	}
+	l.out = append(l.out, DatasetFile{Table: strings.TrimPrefix(tableOf(path), "table="), Path: at, Schema: f.Schema, Shared: f.Shared})
+}
