@@ -61,9 +61,10 @@ var layers = map[string]string{
 	"analyze/duck/arrowio":         "analyze/duck analyze/duck/rowio",
 	"analyze/duck/rowio":           "analyze/duck",
 	"plot":                         "analyze",
+	"plot/report":                  "analyze plot",
 	"cmd/tokwatt": "mlx/engine mlx/model mlx/serve collect collect/calibrate collect/exchange collect/exo collect/find collect/host " +
 		"collect/inproc collect/kinds collect/ollama collect/openai collect/prompt collect/prompt/source " +
-		"power power/local store analyze analyze/duck analyze/duck/arrowio analyze/duck/rowio plot",
+		"power power/local store analyze analyze/duck analyze/duck/arrowio analyze/duck/rowio plot plot/report",
 }
 
 // owners says which packages may import a library: one library, one package,
