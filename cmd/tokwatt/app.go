@@ -112,7 +112,7 @@ func (a *app) root() *cli.Command {
 		}},
 		Commands: []*cli.Command{
 			a.demo(), a.collect(), a.status(), a.engines(),
-			a.list(), a.show(), a.summary(), a.compare(), a.query(), a.plot(), a.archive(), a.importing(), a.exporting(),
+			a.list(), a.show(), a.summary(), a.compare(), a.query(), a.plot(), a.reportPage(), a.archive(), a.importing(), a.exporting(),
 			a.power(), a.serve(), a.calibrate(), a.check(), a.delete(), a.metrics(), a.version(),
 		},
 		Action: a.noCommand,
