@@ -71,21 +71,21 @@ func (a *app) completeValue(ctx context.Context, cmd *cli.Command, word string) 
 		a.completeSessions(ctx, cmd)
 		return true
 	}
-	values := choices[name]
-	switch {
-	case name == "format" && cmd.Name == "import":
-		values = importFormats()
-	case name == "format" && cmd.Name == "query":
-		values = queryFormats
-	case name == "format" && cmd.Name == "export":
-		values = exportNames
-	case values == nil:
-		values = plotValues(name)
-	}
+	values := valuesOf(cmd.Name, name)
 	if values != nil {
 		fmt.Fprintln(a.out, strings.Join(values, "\n"))
 	}
 	return values != nil
+}
+
+// valuesOf are the words that a command's flag takes; nil where they are not few.
+func valuesOf(command, flag string) []string {
+	for _, name := range []string{command + " " + flag, flag} {
+		if values, ok := choices[name]; ok {
+			return values
+		}
+	}
+	return plotValues(flag)
 }
 
 // lastWord is the word being typed: the last before the library's own mark.

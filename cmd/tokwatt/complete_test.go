@@ -26,6 +26,9 @@ func TestCompletion(t *testing.T) {
 		"collect --profile ":            "exo asiai",
 		"collect --profile a":           "asiai",
 		"collect --repeat 1 --engine o": "ollama openai",
+		"serve --engine ":               "auto mlx reference",
+		"query --format j":              "json jsonl",
+		"export --format ":              strings.Join(exportNames, " "),
 		"collect --resume ":             "last 019bc119-0100 019bc119-eb60",
 	} {
 		words := append([]string{"tokwatt"}, strings.Split(typed, " ")...)

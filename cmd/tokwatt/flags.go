@@ -132,8 +132,13 @@ func atLeast(least int) func(int) error {
 	}
 }
 
-// choices are the values of flags that take one of a few words.
+// choices are the values of flags that take one of a few words: of a flag of
+// this name, or of one command's.
 var choices = map[string][]string{
+	"serve engine":  {"auto", "mlx", "reference"},
+	"import format": importFormats(),
+	"query format":  queryFormats,
+	"export format": exportNames,
 	"engine":        {"auto", "exo", "mlx", "ollama", "openai", "reference"},
 	"profile":       {string(collect.ProfileExo), string(collect.ProfileAsiai)},
 	"order":         {string(collect.OrderInterleaved), string(collect.OrderListed)},
