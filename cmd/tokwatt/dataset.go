@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -63,6 +64,10 @@ func openDataset(ctx context.Context, root string, ids ...string) (*duck.DB, err
 
 // isDataset refuses what is no dataset as the caller's fault.
 func isDataset(root string) error {
+	if strings.Contains(root, "://") {
+		return usagef("--dataset %s: reading it needs DuckDB's extension httpfs, which this build has not and tokwatt doesn't download: "+
+			"copy or mount the folder, or ask it with DuckDB's own program, for which `tokwatt archive sql` prints the tables", withoutSecretsIn(root))
+	}
 	if info, err := os.Stat(root); err != nil || !info.IsDir() {
 		return usagef("--dataset %s: there is no such folder", root)
 	}
@@ -70,6 +75,17 @@ func isDataset(root string) error {
 		return usagef("--dataset %s: %w", root, err)
 	}
 	return nil
+}
+
+// withoutSecretsIn is the address of a dataset without user, password and
+// query, where keys of object stores are written.
+func withoutSecretsIn(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "(an address)"
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
 }
 
 // damageIn says which file of a dataset is damaged, or nothing.

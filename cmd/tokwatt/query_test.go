@@ -103,3 +103,17 @@ func TestJSONOfQueryIsTyped(t *testing.T) {
 		t.Errorf("%s: %v", r.out, err)
 	}
 }
+
+// TestRemoteDatasets are refused in one sentence that keeps the keys, and
+// nothing is downloaded for them.
+func TestRemoteDatasets(t *testing.T) {
+	needsSQL(t)
+	for _, root := range []string{"s3://bench/dataset", "gs://bench/dataset", "https://me:geheim@127.0.0.1:9/dataset?X-Amz-Signature=geheim"} {
+		for _, command := range [][]string{{"query", "select 1"}, {"summary", "last"}} {
+			r := tokwatt(t, "", append(command, "--dataset", root)...)
+			if r.code != exitUsage || !strings.Contains(r.err, "httpfs") || strings.Count(r.err, "\n") != 1 || strings.Contains(r.err, "geheim") {
+				t.Errorf("%q %s: exit %d: %s", command, root, r.code, r.err)
+			}
+		}
+	}
+}
