@@ -24,6 +24,7 @@ type importer struct {
 	label string
 	tags  []string
 	known map[string]store.SessionInfo // sessions of the store
+	there *store.SessionInfo           // the session in hand as another store has it
 
 	now      *importedFile
 	told     time.Time        // when progress was last told
@@ -103,6 +104,7 @@ func (im *importer) store(ctx context.Context, f *importedFile) error {
 		return usagef("%s is the store itself: name another with --db", f.File)
 	}
 	from := store.Open(f.File, store.Options{})
+	defer func() { im.there = nil }()
 	all, err := from.Sessions(ctx)
 	if err != nil {
 		f.fault(&exchange.RowError{File: filepath.Base(f.File), Reason: err.Error()})
@@ -112,6 +114,7 @@ func (im *importer) store(ctx context.Context, f *importedFile) error {
 			f.fault(&exchange.RowError{File: filepath.Base(f.File), Where: "session " + shortID(s.ID), Reason: "it is still being measured: import it when it has ended"})
 			continue
 		}
+		im.there = &s
 		if err := im.records(ctx, within(s, from.Records(ctx, s.ID))); err != nil {
 			return err
 		}
@@ -203,7 +206,7 @@ func (im *importer) begin(ctx context.Context, s *collect.Session) error {
 		s.Label, s.Tags = im.label, im.tags
 	}
 	if old, has := im.known[s.ID]; has {
-		if !im.partial(old) {
+		if !im.partial(old) && !im.grown(old) {
 			im.now.Duplicates = append(im.now.Duplicates, s.ID)
 			return nil
 		}
@@ -220,6 +223,13 @@ func (im *importer) begin(ctx context.Context, s *collect.Session) error {
 // interrupted.
 func (im *importer) partial(s store.SessionInfo) bool {
 	return s.Session != nil && s.Session.Imported != nil && !s.Running && (s.End == nil || s.End.Status == collect.StatusInterrupted)
+}
+
+// grown reports whether another store has more of a session that did not end in
+// this one: it was resumed there.
+func (im *importer) grown(here store.SessionInfo) bool {
+	return im.there != nil && !here.Running && here.End == nil && here.Session != nil &&
+		(im.there.End != nil || im.there.Batches > here.Batches)
 }
 
 // flush stores what is pending.

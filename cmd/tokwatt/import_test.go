@@ -1,11 +1,20 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"tokwatt/collect"
+	"tokwatt/collect/exchange"
+	"tokwatt/store"
 )
 
 // importable puts the files of import's examples into the folder of the test.
@@ -146,5 +155,76 @@ func TestImportedIsTold(t *testing.T) {
 		"mini,,,2,mixed_tps,,400,n / t", ""}, "\n")
 	if strings.ReplaceAll(got.out, "\r", "") != want {
 		t.Errorf("%s%s\nwant %s", got.out, got.err, want)
+	}
+}
+
+// TestImportGrown takes a session anew that was resumed in the other store, and
+// leaves one alone that has more here.
+func TestImportGrown(t *testing.T) {
+	at := time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)
+	recs := []collect.Record{
+		&collect.Session{ID: "019b8d99-6a16-74ec-a123-ff9349242504", StartedAt: at},
+		&collect.Segment{Segment: 1, StartedAt: at, PlannedBatches: 2},
+		&collect.TargetInfo{TargetID: 1, ModelID: "m"},
+		&collect.Case{TargetID: 1, CaseID: 1, Concurrency: 1},
+		&collect.Batch{CaseID: 1, BatchID: 1, Segment: 1, Requests: []collect.Request{{RequestID: 1}}},
+		&collect.Batch{CaseID: 1, BatchID: 2, Segment: 1, Requests: []collect.Request{{RequestID: 2}}},
+		&collect.End{At: at, Status: collect.StatusComplete},
+	}
+	fill := func(n int) *store.Store {
+		db := store.Open(filepath.Join(t.TempDir(), "s.db"), store.Options{})
+		if err := db.PutAll(t.Context(), recs[0].(*collect.Session).ID, recs[:n]); err != nil {
+			t.Fatal(err)
+		}
+		return db
+	}
+	for _, c := range []struct{ here, there, want int }{{5, 6, 2}, {5, 7, 2}, {6, 7, 2}, {6, 5, 2}, {7, 5, 2}, {5, 5, 1}} {
+		here, there := fill(c.here), fill(c.there)
+		got := tokwatt(t, "", "--db", here.Path(), "import", there.Path())
+		all, err := here.Sessions(t.Context())
+		if got.code != 0 || err != nil || len(all) != 1 || all[0].Batches != int64(c.want) || (all[0].End == nil) != (max(c.here, c.there) < 7) {
+			t.Errorf("%d records here, %d there: exit %d, %v, %+v %s", c.here, c.there, got.code, err, all, got.err)
+		}
+	}
+}
+
+// TestImportInterrupted stops an import: what is whole is kept, and the next
+// import of the file has all of it.
+func TestImportInterrupted(t *testing.T) {
+	run := `{"elapsed_s":1.5,"stats":{"generation_tokens":8},"model_id":"m","placement_instance_meta":"x","tg":8,"repeat_index":%d}`
+	var file strings.Builder
+	file.WriteString(`{"runs":[`)
+	const runs = 3 * flushRequests
+	for i := range runs {
+		fmt.Fprintf(&file, run+",", i)
+	}
+	fmt.Fprintf(&file, run+"]}", runs)
+	path := filepath.Join(t.TempDir(), "r.json")
+	if err := os.WriteFile(path, []byte(file.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db := store.Open(filepath.Join(t.TempDir(), "t.db"), store.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	im := &importer{db: db, app: &app{err: io.Discard}, now: &importedFile{File: path, Format: "exo"}, known: map[string]store.SessionInfo{}}
+	in := exchange.Input{Name: path, R: strings.NewReader(file.String()), Size: int64(file.Len())}
+	err := im.records(ctx, func(yield func(collect.Record, error) bool) {
+		for rec, err := range exchange.Read(ctx, in) {
+			if b, ok := rec.(*collect.Batch); ok && b.BatchID == flushRequests+10 {
+				cancel()
+			}
+			if !yield(rec, err) {
+				return
+			}
+		}
+	})
+	all, _ := db.Sessions(t.Context())
+	if code := new(coded); !errors.As(err, &code) || code.code != exitInterrupted || len(all) != 1 || all[0].End.Status != collect.StatusInterrupted || all[0].Batches < flushRequests+10 || all[0].Batches > flushRequests+11 {
+		t.Fatalf("%v, %+v", err, all)
+	}
+	if got := tokwatt(t, "", "--db", db.Path(), "import", path); got.code != 0 {
+		t.Fatal(got.err)
+	}
+	if all, _ = db.Sessions(t.Context()); len(all) != 1 || all[0].End.Status != collect.StatusComplete || all[0].Batches != runs+1 {
+		t.Errorf("%+v", all)
 	}
 }
