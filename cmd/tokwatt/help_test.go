@@ -71,10 +71,11 @@ func TestHelpExamples(t *testing.T) {
 			continue // TestDemo, TestCalibrateExamples, TestServe, TestPowerExamples
 		}
 		t.Run(called(name), func(t *testing.T) {
-			if first, _, _ := strings.Cut(name, " "); slices.Contains([]string{"summary", "compare", "query", "plot", "archive", "version", ""}, first) {
+			if first, _, _ := strings.Cut(name, " "); slices.Contains([]string{"summary", "compare", "query", "plot", "report", "archive", "version", ""}, first) {
 				needsSQL(t)
 			}
 			t.Chdir(t.TempDir())
+			importable(t)
 			t.Setenv("TOKWATT_DB", copied(t, db))
 			lines, _ := cmd.Metadata["examples"].([]string)
 			if len(lines) != 2 {
