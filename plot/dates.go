@@ -46,7 +46,7 @@ func dateAxis(from, to time.Time, points int) Axis {
 			c = all[i]
 		}
 	}
-	for t := c.first(from); seconds(t) <= a.Max; t = c.next(t) {
+	for t := c.first(from.Add(-margin)); seconds(t) <= a.Max; t = c.next(t) {
 		if seconds(t) >= a.Min {
 			a.Ticks = append(a.Ticks, Tick{seconds(t), t.Format(c.layout)})
 		}

@@ -40,37 +40,36 @@ func (p Panel) plot(th theme) *gonum.Plot {
 	grid := plotter.NewGrid()
 	grid.Vertical = draw.LineStyle{Color: th.grid, Width: 0.5}
 	grid.Horizontal = grid.Vertical
-	if p.Kind == Traces {
-		g.Add(bandMarks{p, th}, grid, traceMarks{p, th})
-		return g
-	}
-	if p.Kind == Changes {
-		grid.Horizontal.Color = nil
-		g.Y.Scale = gonum.InvertedScale{Normalizer: gonum.LinearScale{}}
-		g.Y.Tick.Length = 0
-		g.Add(grid, changeMarks{p, th})
-		return g
-	}
-	if p.Kind == Arrivals {
-		grid.Horizontal.Color = nil
-		g.Y.Scale = gonum.InvertedScale{Normalizer: gonum.LinearScale{}}
-		g.Y.Tick.Length = 0
-		g.Add(grid, arrivalMarks{p, th})
-		return g
-	}
-	if p.Kind == Gaps {
-		g.Add(grid, gapMarks{p, th})
-		return g
-	}
-	if p.Kind == Strips {
+	if p.Kind.inLanes() {
 		grid.Horizontal.Color = nil // gonum would draw it through the labels' lanes
 		g.Y.Scale = gonum.InvertedScale{Normalizer: gonum.LinearScale{}}
 		g.Y.Tick.Length = 0
-		g.Add(grid, laneMarks{p, th})
-		return g
 	}
-	g.Add(grid, curveMarks{p, th})
+	if p.Kind == Traces {
+		g.Add(bandMarks{p, th})
+	}
+	g.Add(grid, p.marks(th))
 	return g
+}
+
+// inLanes tells whether the y axis counts lanes from top to bottom.
+func (k PanelKind) inLanes() bool { return k == Strips || k == Arrivals || k == Changes }
+
+// marks is what draws the panel's content.
+func (p Panel) marks(th theme) gonum.Plotter {
+	switch p.Kind {
+	case Strips:
+		return laneMarks{p, th}
+	case Traces:
+		return traceMarks{p, th}
+	case Arrivals:
+		return arrivalMarks{p, th}
+	case Gaps:
+		return gapMarks{p, th}
+	case Changes:
+		return changeMarks{p, th}
+	}
+	return curveMarks{p, th}
 }
 
 // dress gives gonum's axis the range, ticks, fonts and colours of a.

@@ -163,3 +163,11 @@ func BenchmarkWrite(b *testing.B) {
 		})
 	}
 }
+
+// placesOf are the places of a panel's marks on an area of 150 by 150 points.
+func placesOf(p Panel) [][]vg.Point {
+	on := func(a Axis) func(float64) vg.Length {
+		return func(v float64) vg.Length { return vg.Length(150 * a.place(v)) }
+	}
+	return places(p, on(p.X), on(p.Y))
+}
