@@ -68,7 +68,7 @@ func asiaiSession(doc, bench, engines object) collect.Session {
 	m := doc.object("machine")
 	s := collect.Session{
 		Profile: "asiai", Options: bench.without("engines", "winner"),
-		Host: collect.Host{Chip: m.text("chip", "hw_chip"), Model: m.text("model", "hw_model"), GPUCores: m.count("gpu_cores"), CPUCores: m.count("cpu_cores"), OSVersion: m.text("os_version")},
+		Host: collect.Host{Chip: m.text("chip", "hw_chip"), Model: m.text("model", "hw_model"), GPUCores: some(m.count("gpu_cores")), CPUCores: some(m.count("cpu_cores")), OSVersion: m.text("os_version")},
 	}
 	if gb := m.number("ram_gb"); gb != nil && *gb > 0 && *gb < 1e6 {
 		n := int64(*gb * (1 << 30))
@@ -93,13 +93,34 @@ func asiaiSession(doc, bench, engines object) collect.Session {
 	return s
 }
 
+// asiaiPower is the mean power of an engine's runs, in the widest scope that
+// asiai has: the whole chip, or the GPU alone.
+func asiaiPower(engine object) (watts *float64, scope string) {
+	if x := positive(engine.number("avg_soc_watts")); x != nil {
+		return x, "soc"
+	}
+	if x := positive(engine.number("avg_power_watts")); x != nil {
+		return x, "gpu"
+	}
+	return nil, ""
+}
+
+// positive is x, nil where it is 0: asiai writes 0 for what it does not know.
+func positive(x *float64) *float64 {
+	if x == nil || *x <= 0 {
+		return nil
+	}
+	return x
+}
+
 func readAsiaiEngine(out *sink, doc, bench object, name string, engine object) {
-	power := engine.object("power")
+	watts, scope := asiaiPower(engine)
 	t := out.target(collect.TargetInfo{
-		Engine: name, EngineVersion: engine.text("engine_version"), Driver: "import", ModelID: cmp.Or(engine.text("model"), bench.text("model")),
+		// A comparison of models has the models for keys, and says the engine inside.
+		Engine: cmp.Or(engine.text("engine"), name), EngineVersion: engine.text("engine_version"), Driver: "import", ModelID: cmp.Or(engine.text("model"), bench.text("model")),
 		ModelFormat: engine.text("model_format"), Quantization: engine.text("model_quantization"), ModelBytes: some(engine.count("vram_bytes")),
 		ContextTokens: some(bench.count("context_size")),
-		StatedPowerW:  cmp.Or(engine.number("avg_power_watts", "power_watts"), power.number("avg_power_watts", "power_watts", "avg_watts")),
+		StatedPowerW:  watts, StatedPowerScope: scope,
 	})
 	rule := strings.TrimSpace("M1 of asiai " + doc.text("asiai_version", "version"))
 	for i, raw := range engine.list("raw_runs") {
@@ -117,7 +138,7 @@ func readAsiaiEngine(out *sink, doc, bench object, name string, engine object) {
 		id := out.caseOf(collect.Case{TargetID: t, Concurrency: 1, CacheMode: collect.CacheServer,
 			PromptKind: row.text("prompt_type"), PromptSource: collect.PromptText, Streaming: true})
 		r := collect.Request{Streamed: true, Stated: &collect.Stated{Rule: rule, TokPerSec: rate,
-			TTFTMS: row.number("ttft_ms"), TotalDurationMS: row.number("total_duration_ms"), GenerationDurationMS: row.number("generation_duration_ms")}}
+			TTFTMS: positive(row.number("ttft_ms")), TotalDurationMS: positive(row.number("total_duration_ms"))}}
 		r.Report = collect.Report{CompletionTokens: n, PromptTokens: row.count("prompt_tokens"), JSON: row.without()}
 		out.batch(id, false, collect.Batch{RepeatIndex: deref(row.count("run_index")), Requests: []collect.Request{r}})
 	}
