@@ -231,7 +231,7 @@ func (r *servingRun) extra() string {
 	head := object(withoutSecrets(r.head))
 	peak, mean := head.number("max_output_tokens_per_s"), head.number("output_throughput")
 	if peak != nil && mean != nil && *peak < *mean {
-		head["tokwatt_doubts"], _ = json.Marshal(fmt.Sprintf("max_output_tokens_per_s %g is below the average %g: it counts chunks", *peak, *mean))
+		head["tokwatt_doubts"], _ = json.Marshal(fmt.Sprintf("max_output_tokens_per_s %g is below the average %g, which no peak is: it counts chunks, or whole seconds that the run did not fill", *peak, *mean))
 	}
 	return head.without()
 }

@@ -36,6 +36,9 @@ func (r *servingRun) request(i int, gaps json.RawMessage) (collect.Request, erro
 			q.EndNS = q.StartNS + chunks[len(chunks)-1].T
 		}
 	}
+	if end := nanos(r.number("latencies", i)); end != nil && r.started {
+		q.EndNS = max(q.EndNS, q.StartNS+*end)
+	}
 	q.Failure = r.failure(i)
 	return q, nil
 }
@@ -76,7 +79,7 @@ func (r *servingRun) failure(i int) *collect.Failure {
 	if message == "" {
 		return collect.Failf(collect.ErrEmpty, "the file says no more than that it has no output")
 	}
-	return collect.Failf(failureKind(message), "%s", lastLine(message))
+	return collect.Failf(failureKind(lastLine(message)), "%s", lastLine(message))
 }
 
 // row is what the lists say of request i, the gaps and the text left out.
