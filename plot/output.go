@@ -49,9 +49,7 @@ func (f *Figure) Write(w io.Writer, format Format) error {
 	var err error
 	switch format {
 	case SVG:
-		c := vgsvg.NewWith(vgsvg.UseWH(p.width, p.height()), vgsvg.EmbedFonts(true))
-		p.draw(draw.New(c), th)
-		_, err = c.WriteTo(w)
+		err = p.writeSVG(w, th)
 	case PDF:
 		err = p.writePDF(w, th)
 	case PNG:
@@ -59,6 +57,20 @@ func (f *Figure) Write(w io.Writer, format Format) error {
 	default:
 		err = fmt.Errorf("there is no figure format %q: take png, svg or pdf", format)
 	}
+	return err
+}
+
+// writeSVG names, behind the font inside, others of the same widths: some
+// programs don't load fonts out of a file.
+func (p page) writeSVG(w io.Writer, th theme) error {
+	c := vgsvg.NewWith(vgsvg.UseWH(p.width, p.height()), vgsvg.EmbedFonts(true))
+	p.draw(draw.New(c), th)
+	var buf bytes.Buffer
+	if _, err := c.WriteTo(&buf); err != nil {
+		return err
+	}
+	const family = "font-family:Liberation Sans"
+	_, err := w.Write(bytes.ReplaceAll(buf.Bytes(), []byte(family+";"), []byte(family+",Arial,Helvetica,sans-serif;")))
 	return err
 }
 

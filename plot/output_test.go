@@ -54,6 +54,9 @@ func TestSVGBringsItsFont(t *testing.T) {
 	if strings.Count(svg, `@font-face`) != 1 || !strings.Contains(svg, `font-family:"Liberation Sans"`) || !strings.Contains(svg, "base64,AAEAAA") {
 		t.Error("the font is not in the file")
 	}
+	if n := strings.Count(svg, "<text "); n == 0 || n != strings.Count(svg, "font-family:Liberation Sans,Arial,Helvetica,sans-serif;") {
+		t.Error("some text has no font where the file's is not loaded")
+	}
 	for _, want := range []string{">Prefill rate of a request<", ">llama.cpp · Q4_K_M<", ">Prefill rate (tok/s)<"} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("no text %s", want)
