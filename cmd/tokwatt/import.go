@@ -81,7 +81,7 @@ func (a *app) importAll(ctx context.Context, cmd *cli.Command, db *store.Store) 
 	var files []*importedFile
 	var end error
 	for _, path := range cmd.Args().Slice() {
-		f := &importedFile{File: path, Sessions: []string{}, Duplicates: []string{}, BadRows: []badRow{}}
+		f := &importedFile{File: path, Sessions: []string{}, Duplicates: []string{}, Lost: []string{}, BadRows: []badRow{}}
 		files = append(files, f)
 		if end = im.file(ctx, cmd, f); end != nil {
 			break
@@ -110,6 +110,7 @@ type importedFile struct {
 	Sessions   []string `json:"sessions"`   // taken in
 	Duplicates []string `json:"duplicates"` // were there already
 	Rows       int64    `json:"rows"`       // requests taken in
+	Lost       []string `json:"lost"`       // why sessions have no requests
 	Bad        int64    `json:"bad"`        // rows left out
 	BadRows    []badRow `json:"bad_rows"`   // the first of them
 	Error      string   `json:"error"`      // why nothing more of it could be read
@@ -146,7 +147,7 @@ func verdictOf(files []*importedFile) error {
 	for _, f := range files {
 		rows += f.Rows
 		bad += f.Bad
-		known += len(f.Duplicates)
+		known += len(f.Duplicates) + len(f.Lost)
 		if f.Error != "" {
 			bad++
 		}
@@ -189,6 +190,9 @@ func (a *app) printImported(f *importedFile) {
 	}
 	if len(f.Sessions)+len(f.Duplicates) == 0 && f.Error == "" && f.Bad == 0 {
 		fmt.Fprintf(a.err, "%s: %s without any result\n", name, said(f))
+	}
+	for _, why := range f.Lost {
+		fmt.Fprintln(a.err, name+": "+harmless(why))
 	}
 	const shown = 10
 	for _, r := range f.BadRows[:min(shown, len(f.BadRows))] {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -31,6 +32,7 @@ type importer struct {
 	id       string           // of the session in hand; empty: none, or one that is passed over
 	pending  []collect.Record // of it, not yet stored
 	requests int64            // in pending
+	lost     bool             // it says why it has no requests
 	stored   bool             // some of it is in the store
 	release  func()           // gives up its claim
 }
@@ -189,8 +191,12 @@ func (im *importer) record(ctx context.Context, rec collect.Record) error {
 		return nil
 	}
 	im.pending = append(im.pending, rec)
-	if b, ok := rec.(*collect.Batch); ok {
-		im.requests += int64(len(b.Requests))
+	switch rec := rec.(type) {
+	case *collect.Batch:
+		im.requests += int64(len(rec.Requests))
+	case *collect.Lost:
+		im.lost = true
+		im.now.Lost = append(im.now.Lost, rec.Message)
 	}
 	if im.requests >= flushRequests {
 		return im.flush(ctx)
@@ -203,7 +209,7 @@ func (im *importer) record(ctx context.Context, rec collect.Record) error {
 func (im *importer) begin(ctx context.Context, s *collect.Session) error {
 	if o := s.Imported; o != nil && im.now.Format != storeFormat {
 		im.now.Tool, im.now.Version = o.Tool, o.ToolVersion
-		s.Label, s.Tags = im.label, im.tags
+		s.Label, s.Tags = cmp.Or(im.label, s.Label), im.tags
 	}
 	if old, has := im.known[s.ID]; has {
 		if !im.partial(old) && !im.grown(old) {
@@ -253,10 +259,11 @@ func (im *importer) flush(ctx context.Context) error {
 	return nil
 }
 
-// finish ends the session in hand. Without a request there is none.
+// finish ends the session in hand. Without a request there is none, unless it
+// says why: then what the file has of the run as a whole is kept.
 func (im *importer) finish(ctx context.Context) error {
 	defer im.drop()
-	if im.id == "" || im.requests == 0 && !im.stored {
+	if im.id == "" || im.requests == 0 && !im.stored && !im.lost {
 		return nil
 	}
 	if len(im.pending) > 0 {
@@ -284,5 +291,5 @@ func (im *importer) drop() {
 	if im.release != nil {
 		im.release()
 	}
-	im.id, im.pending, im.requests, im.stored, im.release = "", nil, 0, false, nil
+	im.id, im.pending, im.requests, im.stored, im.lost, im.release = "", nil, 0, false, false, nil
 }

@@ -76,6 +76,10 @@ func arrives(t *testing.T, name, file string) {
 			for _, r := range b.Requests {
 				rows++
 				have[key(float64(r.EndNS-r.StartNS))] = true
+				for i, c := range r.Chunks[min(1, len(r.Chunks)):] {
+					gap := float64(c.T - r.Chunks[i].T) // between two stamps that were rounded
+					have[key(gap-1)], have[key(gap)], have[key(gap+1)] = true, true, true
+				}
 			}
 		}
 		stored.WriteString(strings.ReplaceAll(string(text), `\"`, `"`) + "\n")
