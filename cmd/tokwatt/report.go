@@ -18,7 +18,7 @@ import (
 func (a *app) reportPage() *cli.Command {
 	return &cli.Command{
 		Name:      "report",
-		Usage:     "one page about a session: its tables and plots, how it was measured",
+		Usage:     "one page about a session: tables, plots, how it was measured",
 		ArgsUsage: "[ID|last]",
 		Description: `One HTML file with all it needs inside, to keep, to send or to print: it is
 read without a network and runs no script. Its colours are light or dark as the
