@@ -129,7 +129,7 @@ type Case struct {
 	CacheMode          CacheMode
 	ColdMethod         string // "nonce", "engine"; empty: none
 	EOSBan             string // "logit_bias_unverified", "engine"; empty: none
-	PromptKind         string // "sized", "own", or the kind's name: "code", "tool_call", …
+	PromptKind         string // "sized", "own", "none" (imported), or the kind's name: "code", "tool_call", …
 	PromptSource       PromptSource
 	PromptHash         string // own prompts: 16 hexadecimal digits of the text's SHA-256
 	Streaming          bool

@@ -73,9 +73,13 @@ func (b *benchReader) row(at place, row object, build string) {
 			return
 		}
 	}
+	kind := "sized"
+	if test.pp == nil {
+		kind = "none"
+	}
 	test.id = b.out.caseOf(collect.Case{
 		TargetID: b.out.target(benchTarget(row, build)), PP: test.pp, TG: deref(test.tg), TGWanted: test.tg != nil, Depth: test.depth, Concurrency: 1,
-		CacheMode: collect.CacheCold, ColdMethod: "engine", PromptKind: "sized", PromptSource: collect.PromptTokenizer,
+		CacheMode: collect.CacheCold, ColdMethod: "engine", PromptKind: kind, PromptSource: collect.PromptTokenizer,
 	})
 	at0, placed := b.offset(row)
 	for i := range test.ts {
