@@ -81,14 +81,17 @@ func (r *aiperfRun) line(text string) {
 			Start int64 `json:"request_start_ns"`
 			End   int64 `json:"request_end_ns"`
 		}
-		Metrics map[string]json.RawMessage
+		Metrics struct {
+			TTFT  json.RawMessage `json:"time_to_first_token"`
+			Early json.RawMessage `json:"ttft"`
+		}
 	}
 	if json.Unmarshal([]byte(text), &row) != nil || row.Metadata.Start <= 0 {
 		return
 	}
 	r.starts = append(r.starts, row.Metadata.Start)
 	r.ends = append(r.ends, max(row.Metadata.End, row.Metadata.Start))
-	r.streamed = r.streamed || row.Metrics["time_to_first_token"] != nil || row.Metrics["ttft"] != nil
+	r.streamed = r.streamed || row.Metrics.TTFT != nil || row.Metrics.Early != nil
 }
 
 // inFlight is the most intervals that overlap; one that ends as another starts

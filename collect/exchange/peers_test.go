@@ -193,6 +193,9 @@ func TestPeersTraps(t *testing.T) {
 	if len(got.rows) != 2 || len(got.errors) != 1 || got.cases[0].Concurrency != 7 {
 		t.Errorf("a run behind one that was cut off: %d rows, %v", len(got.rows), got.errors)
 	}
+	if got = imported(t, `{"date":"20260105-100000","model_id":"m","num_prompts":0,"start_times":[1,2],"ttfts":[]}`); len(got.rows) != 0 {
+		t.Errorf("starts without requests: %d rows", len(got.rows))
+	}
 	got = imported(t, strings.Replace(run(""), "[0.1],", "[-0.1],", 1))
 	if len(got.rows) != 1 || len(got.errors) != 1 || !strings.Contains(got.errors[0].Error(), "line 1, request 1") {
 		t.Errorf("a negative gap: %d rows, %v", len(got.rows), got.errors)

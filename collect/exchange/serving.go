@@ -161,7 +161,7 @@ func (r *servingRun) readTexts(dec *json.Decoder) error {
 // seconds, count from the first.
 func (r *servingRun) readStarts() {
 	col := r.cols["start_times"]
-	if r.started = len(col) > 0 && len(col) >= r.n; !r.started {
+	if r.started = r.n > 0 && len(col) >= r.n; !r.started {
 		return
 	}
 	seconds := make([]float64, r.n)
