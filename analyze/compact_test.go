@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -125,6 +126,28 @@ func (h *history) archive(i, batches int, step func(string) error) error {
 	return err
 }
 
+// fill archives sessions of two days, and, where they are compacted, some more
+// then.
+func (h *history) fill(compacted bool) {
+	h.t.Helper()
+	add := func(i, batches int) {
+		if err := h.archive(i, batches, nil); err != nil {
+			h.t.Fatal(err)
+		}
+		h.kept[fmt.Sprintf("0198-%02d", i)] = batches
+	}
+	for _, i := range []int{0, 2, 3} {
+		add(i, i+1)
+	}
+	if !compacted {
+		return
+	}
+	if err := compactWith(h, nil); err != nil {
+		h.t.Fatal(err)
+	}
+	add(6, 2)
+}
+
 // TestKilledAtEveryStep ends an archive of a new session, one of a session
 // that went on (alone and merged with others), a compaction and a removal before
 // each of their steps: a reader sees all or nothing of it, and the next command
@@ -143,22 +166,13 @@ func TestKilledAtEveryStep(t *testing.T) {
 		"compact, again": {true, nil, compactWith},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			start := &history{t: t, root: t.TempDir(), kept: map[string]int{}}
+			start.fill(c.compacted)
 			for after := 0; ; after++ {
-				h := &history{t: t, root: t.TempDir(), kept: map[string]int{}}
-				for i := range 4 {
-					if err := h.archive(i, i+1, nil); err != nil {
-						t.Fatal(err)
-					}
-					h.kept[id(i)] = i + 1
-				}
-				if c.compacted {
-					if err := compactWith(h, nil); err != nil {
-						t.Fatal(err)
-					}
-					if err := errors.Join(h.archive(6, 2, nil), h.archive(7, 1, nil)); err != nil {
-						t.Fatal(err)
-					}
-					h.kept[id(6)], h.kept[id(7)] = 2, 1
+				h := &history{t: t, root: t.TempDir(), kept: maps.Clone(start.kept)}
+				if err := os.CopyFS(h.root, os.DirFS(start.root)); err != nil {
+					t.Fatal(err)
 				}
 				step, n := killer(after)
 				err := c.do(h, step)
@@ -170,15 +184,13 @@ func TestKilledAtEveryStep(t *testing.T) {
 					}
 					return
 				}
-				for again := range 2 { // whoever comes next, twice
-					if err := errors.Join(c.do(h, nil), compactWith(h, nil)); err != nil {
-						t.Fatalf("%s, then: %v", when, err)
-					}
-					for id, n := range c.maybe {
-						h.kept[id] = n
-					}
-					h.expect(fmt.Sprintf("%s, made whole %d", when, again), nil)
+				if err := errors.Join(c.do(h, nil), compactWith(h, nil)); err != nil { // whoever comes next
+					t.Fatalf("%s, then: %v", when, err)
 				}
+				for id, n := range c.maybe {
+					h.kept[id] = n
+				}
+				h.expect(when+", then made whole", nil)
 				if r, err := CheckDataset(t.Context(), h.root); err != nil || !r.OK() || r.Foreign > 0 || r.Sessions != len(h.kept) {
 					t.Fatalf("%s: check: %+v, %v", when, r, err)
 				}
