@@ -12,7 +12,11 @@
 //   - exoread.go: exo-bench's results
 //   - llamabench.go: llama-bench's tests; llamabench_text.go finds them in its
 //     five formats
-//   - asiai.go, ollamatext.go, and those that the table names
+//   - asiai.go, ollamatext.go
+//   - guidellm.go, a request of it in guidellmrow.go; aiperf.go
+//   - vllm.go and sglang.go name what differs between the runs of the two;
+//     serving.go reads them, servingrow.go a request, documents.go finds the runs
+//     of a file
 //
 // Facts become facts, and our formulas compute the figures; a figure that the
 // file alone can give is collect.Stated, and so marked in the end. Nothing is
