@@ -101,8 +101,7 @@ func isStore(f *os.File) bool {
 // store copies the sessions of another store as they are, ids too. One that is
 // still measured there is left out.
 func (im *importer) store(ctx context.Context, f *importedFile) error {
-	same, err := sameFile(f.File, im.db.Path())
-	if same {
+	if sameFile(f.File, im.db.Path()) {
 		return usagef("%s is the store itself: name another with --db", f.File)
 	}
 	from := store.Open(f.File, store.Options{})
@@ -138,13 +137,13 @@ func within(s store.SessionInfo, recs iter.Seq2[collect.Record, error]) iter.Seq
 	}
 }
 
-func sameFile(a, b string) (bool, error) {
+func sameFile(a, b string) bool {
 	x, err := os.Stat(a)
 	if err != nil {
-		return false, err
+		return false
 	}
 	y, err := os.Stat(b)
-	return err == nil && os.SameFile(x, y), nil
+	return err == nil && os.SameFile(x, y)
 }
 
 // records stores the records of a file. A session is begun when its first batch
