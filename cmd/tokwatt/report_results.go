@@ -62,7 +62,9 @@ func (r *reporter) results(ctx context.Context) (report.Section, error) {
 	for _, cases := range r.byTarget() {
 		rows := plainSummaries(cases)
 		t := headline(cases, rows)
-		t.Notes = slices.Concat(fewerBehind(rows, presentMetrics(rows, "markdown")), notes[targetKey{r.id, rows[0].TargetID}], fewBatches(rows))
+		for _, n := range slices.Concat(fewerBehind(rows, presentMetrics(rows, "markdown")), notes[targetKey{r.id, rows[0].TargetID}], fewBatches(rows)) {
+			t.Notes = append(t.Notes, noteText(n, "markdown"))
+		}
 		s.Tables = append(s.Tables, t)
 	}
 	return s, nil

@@ -13,7 +13,7 @@ import (
 func (r *reporter) course(ctx context.Context) (report.Section, error) {
 	s := report.Section{ID: "time", Title: "Over time"}
 	found, err := r.ask(ctx, `select b.batch_id, c.case_id, b.segment, cast(b.start_ns as double) / 1e9 as start_s, c.pp, c.prompt_kind, c.tg, c.concurrency,
-			b.repeat_index, case when b.warmup then 'yes' end as warmup, b.requests, nullif(b.failed, 0) as failed, b.batch_wall_s,
+			b.repeat_index, case when b.warmup then 'yes' end as warmup, b.requests, b.failed, b.batch_wall_s,
 			f.generation_tps, 100e0 * (f.generation_tps / median(f.generation_tps) over (partition by c.target_id, c.case_id, b.warmup) - 1e0) as change_pct,
 			f.ttft_ms, b.agg_wall_tps, b.agg_steady_tps, b.energy_j, b.energy_low_j, b.energy_high_j, b.energy_null_reason, b.avg_power_w, b.power_scope,
 			b.speed_limit_pct, case when b.throttled then 'yes' end as throttled, b.client_cpu_pct, b.flags
@@ -33,7 +33,7 @@ func (r *reporter) course(ctx context.Context) (report.Section, error) {
 	s.Text = []string{courseText(found)}
 	t := cut(found, mostRows).table(fmt.Sprintf("The batches in order of time (%s)", shownOf(len(found.rows), "batch")), 1)
 	t.Folded, t.Columns = true, aboutCourse(t.Columns)
-	t.Notes = []string{"generation_tps and ttft_ms: medians of the batch's good requests. change_pct: of generation_tps against the median of the case's batches."}
+	t.Notes = []string{"generation_tps and ttft_ms: medians of the batch's good requests. change: of generation_tps against the median of the case's batches."}
 	s.Tables = []report.Table{t}
 	return s, nil
 }
@@ -157,7 +157,7 @@ func (r *reporter) requests(ctx context.Context) (report.Section, error) {
 	if err != nil {
 		return s, err
 	}
-	t := found.table(fmt.Sprintf("Every request (%s)", shownOf(int(n), "request")), 1)
+	t := found.table(fmt.Sprintf("One by one (%s)", shownOf(int(n), "request")), 1)
 	t.Folded = true
 	s.Tables = []report.Table{t}
 	return s, nil

@@ -46,7 +46,10 @@ func panelWords(p plot.Panel) string {
 			parts = append(parts, fmt.Sprintf("%s from %s to %s", t.Name, digits(lo), digits(hi)))
 		}
 	}
-	if n := len(p.Streams); n > 0 {
+	switch n := len(p.Streams); {
+	case n == 1:
+		parts = append(parts, fmt.Sprintf("one stream over %s s", digits(p.X.Max)))
+	case n > 1:
 		parts = append(parts, fmt.Sprintf("%d streams over %s s", n, digits(p.X.Max)))
 	}
 	if n := len(p.Dots); n > 0 {
