@@ -12,7 +12,7 @@ SIZE ?= full
 # FAMILY of models for oracle: one of them, today's, or all where it is empty.
 FAMILY ?= $(if $(filter ci,$(SIZE)),today)
 
-.PHONY: help build tidy lint cross test nocgo sensors-fake race python mlx-lib models kill stats parity mlx-speed oracle exo-parity serve-parity spark demo e2e bench clean
+.PHONY: help build tidy lint cross test nocgo sensors-fake race python mlx-lib models kill stats parity mlx-speed oracle exo-parity serve-parity spark demo report-check e2e bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -101,6 +101,14 @@ spark: build ## Spark and other engines against tokwatt query: every cell of all
 
 demo: build ## tokwatt demo in an empty folder: its time and what it leaves
 	scripts/demo.sh $(CACHE)/tokwatt
+
+report-check: build ## reports in a headless Chromium (CHROME=its path): light and dark, wide and narrow, with axe-core; pictures in .cache/report-check
+	rm -rf $(CACHE)/report-check && mkdir -p $(CACHE)/report-check/pages
+	cd $(CACHE)/report-check && npm pack --silent axe-core@4.14.1 && tar xzf axe-core-4.14.1.tgz package/axe.min.js
+	$(CACHE)/tokwatt demo --out $(CACHE)/report-check/demo
+	$(CACHE)/tokwatt report --db $(CACHE)/report-check/demo/tokwatt.db --out $(CACHE)/report-check/pages/demo.html
+	$(GO) test -count=1 ./cmd/tokwatt -run '^TestReportPages$$' -args -emit-reports $(CACHE)/report-check/pages
+	python3 scripts/report_check.py --out $(CACHE)/report-check --axe $(CACHE)/report-check/package/axe.min.js $(CACHE)/report-check/pages/*.html
 
 e2e: build models ## tokwatt against mlx_lm.server, its times against a raw socket reader's
 	$(PYTHON) scripts/e2e.py --tokwatt $(CACHE)/tokwatt --models $(CACHE)/models --work $(CACHE)/e2e $(if $(filter full,$(SIZE)),--full)
