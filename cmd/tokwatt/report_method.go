@@ -16,16 +16,22 @@ import (
 // method says how the session was measured.
 func (r *reporter) method(ctx context.Context) (report.Section, error) {
 	s := report.Section{ID: "method", Title: "How it was measured"}
+	unlessImported := func(text string) string {
+		if r.imported() {
+			return "" // of which nothing is known
+		}
+		return text
+	}
 	protocol := []report.Fact{
 		{Name: "profile", Value: r.session.text(0, "profile")},
 		{Name: "cache", Value: explained(r.cases.distinct("cache_mode"), cacheModes)},
 		{Name: "kept cold by", Value: explained(r.cases.distinct("cold_method"), coldMethods)},
-		{Name: "end token kept out by", Value: cmp.Or(explained(r.cases.distinct("eos_ban"), eosBans), "nothing: the model may end before the wanted length")},
+		{Name: "end token kept out by", Value: cmp.Or(explained(r.cases.distinct("eos_ban"), eosBans), unlessImported("nothing: the model may end before the wanted length"))},
 		{Name: "prompts", Value: explained(r.cases.distinct("prompt_kind"), nil)},
 		{Name: "prompt lengths by", Value: explained(r.cases.distinct("prompt_source"), promptSources)},
 		{Name: "streamed", Value: strings.Join(r.cases.distinct("streaming"), ", ")},
 		{Name: "sampling", Value: strings.Join(r.targets.distinct("sampling_json"), "\n")},
-		{Name: "tokwatt", Value: strings.Join(r.segments.distinct("tool_version"), ", ")},
+		{Name: "tool", Value: strings.Join(r.segments.distinct("tool_version"), ", ")},
 	}
 	more, err := r.sources(ctx)
 	if err != nil {
@@ -91,6 +97,9 @@ func (r *reporter) sources(ctx context.Context) ([]report.Fact, error) {
 		}
 		out = append(out, report.Fact{Name: of.name, Value: strings.Join(parts, ", ")})
 	}
+	if r.imported() {
+		return out, nil
+	}
 	calibration := cmp.Or(ownError(r.session.text(0, "client_calibration_json"), most(r.cases, "concurrency")), "not known: `tokwatt calibrate` measures it for the sessions after it")
 	return append(out, report.Fact{Name: "error of our own times", Value: calibration}), nil
 }
@@ -106,9 +115,11 @@ func most(a answer, name string) int64 {
 	return out
 }
 
+func (r *reporter) imported() bool { return r.session.value(0, "import_format") != nil }
+
 // origin is where an imported session comes from.
 func (r *reporter) origin() []report.Fact {
-	if r.session.value(0, "import_format") == nil {
+	if !r.imported() {
 		return nil
 	}
 	var out []report.Fact
@@ -200,7 +211,7 @@ func indented(text string) string {
 // again says how to measure the same, and how to see more of it.
 func (r *reporter) again(context.Context) (report.Section, error) {
 	s := report.Section{ID: "again", Title: "Measure it again, ask more"}
-	if r.session.value(0, "import_format") == nil {
+	if !r.imported() {
 		lines, err := commandLines(r.session.text(0, "options_json"))
 		if err != nil {
 			s.Text = append(s.Text, "The command line is not known: "+err.Error()+".")

@@ -35,7 +35,7 @@ func (r *reporter) lead() []string {
 		}
 	}
 	whose := "measured by tokwatt " + strings.Join(r.segments.distinct("tool_version"), ", ")
-	if r.session.value(0, "import_format") != nil {
+	if r.imported() {
 		whose = "imported: measured by " + strings.TrimSpace(cmp.Or(s("import_tool"), "another tool")+" "+s("import_tool_version"))
 	}
 	lines := []string{
@@ -53,7 +53,7 @@ func (r *reporter) results(ctx context.Context) (report.Section, error) {
 		s.Text = []string{"No batch of this session has ended, so there is no figure."}
 		return s, nil
 	}
-	s.Text = []string{"Medians first; below them mean ± sample standard deviation, below energies the bounds that the sensors' readings set to the median. " +
+	s.Text = []string{"Medians first; below them mean ± sample standard deviation, below energies the bounds that the sensors' readings set to the median, or that nothing bounds them (indicative). " +
 		"n: requests behind the figures. CV: coefficient of variation of the batches' generation rate, under 5 % stable, under 10 % variable, else unstable."}
 	notes, err := footnotes(ctx, r.db, []string{r.id})
 	if err != nil {
@@ -131,8 +131,11 @@ func headlineCell(m shownMetric, c analyze.EnergyCase) string {
 		return m.cell(c.Summary, "table", false)
 	}
 	median := c.Stats[m.name].Median
-	lo, hi := boundsOf(c, m.name)
-	if median == nil || lo == nil {
+	lo, hi, indicative := boundsOf(c, m.name)
+	switch {
+	case median != nil && indicative:
+		return sig(*median) + "\nindicative"
+	case median == nil || lo == nil:
 		return figure(median)
 	}
 	return sig(*median) + "\n" + sig(*lo) + " … " + sig(*hi)
@@ -140,22 +143,23 @@ func headlineCell(m shownMetric, c analyze.EnergyCase) string {
 
 // boundsOf are the medians of the batches' lower and of their upper bounds: the
 // median of the metric is between them as surely as each batch's figure is
-// between its own. Nil where a batch has none.
-func boundsOf(c analyze.EnergyCase, metric string) (lo, hi *float64) {
+// between its own. They are nil where a batch has none, as one whose power was
+// read at instants: that is indicative.
+func boundsOf(c analyze.EnergyCase, metric string) (lo, hi *float64, indicative bool) {
 	var lows, highs []float64
 	for _, b := range c.Batches {
 		if b.Figures[metric] == nil {
 			continue
 		}
 		l, h := b.Bounds(metric)
-		if l == nil {
-			return nil, nil
+		if b.Indicative || l == nil {
+			return nil, nil, b.Indicative
 		}
 		lows, highs = append(lows, *l), append(highs, *h)
 	}
 	low, _ := analyze.NewSample(lows)
 	high, _ := analyze.NewSample(highs)
-	return low.Quantile(0.5), high.Quantile(0.5)
+	return low.Quantile(0.5), high.Quantile(0.5), false
 }
 
 // allFigures has every metric of every case.

@@ -31,7 +31,7 @@ func (a *app) version() *cli.Command {
 				})
 			}
 			if sql == "" {
-				sql = "none: this build is without cgo, so it can't answer query, summary and plot"
+				sql = "none: this build is without cgo, so it can't answer query, summary, compare, plot and report"
 			}
 			fmt.Fprintf(a.out, "tokwatt %s\n%s %s/%s\nSQL by %s\nschema %d, formulas %d\n",
 				toolVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH, sql, analyze.SchemaVersion, analyze.FormulaVersion)
