@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"tokwatt/analyze"
+	"tokwatt/plot"
 	"tokwatt/plot/report"
 )
 
@@ -12,7 +15,7 @@ import (
 // grows hot shows here.
 func (r *reporter) course(ctx context.Context) (report.Section, error) {
 	s := report.Section{ID: "time", Title: "Over time"}
-	found, err := r.ask(ctx, `select b.batch_id, c.case_id, b.segment, cast(b.start_ns as double) / 1e9 as start_s, c.pp, c.prompt_kind, c.tg, c.concurrency,
+	found, err := r.ask(ctx, `select b.batch_id, c.target_id, c.case_id, b.segment, cast(b.start_ns as double) / 1e9 as start_s, c.pp, c.prompt_kind, c.tg, c.concurrency,
 			b.repeat_index, case when b.warmup then 'yes' end as warmup, b.requests, b.failed, b.batch_wall_s,
 			f.generation_tps, 100e0 * (f.generation_tps / median(f.generation_tps) over (partition by c.target_id, c.case_id, b.warmup) - 1e0) as change_pct,
 			f.ttft_ms, b.agg_wall_tps, b.agg_steady_tps, b.energy_j, b.energy_low_j, b.energy_high_j, b.energy_null_reason, b.avg_power_w, b.power_scope,
@@ -31,6 +34,11 @@ func (r *reporter) course(ctx context.Context) (report.Section, error) {
 		return s, nil
 	}
 	s.Text = []string{courseText(found)}
+	f, err := plot.Drift("generation rate", r.drift(found))
+	if r.imported() && r.session.value(0, "started_at") == nil {
+		f, err = nil, errors.New("the imported file does not say when its batches ran")
+	}
+	s.Figures = []report.Figure{figureOf("the course over time", f, err)}
 	t := cut(found, mostRows).table(fmt.Sprintf("The batches in order of time (%s)", shownOf(len(found.rows), "batch")), 1)
 	t.Folded, t.Columns = true, aboutCourse(t.Columns)
 	t.Notes = []string{"generation_tps and ttft_ms: medians of the batch's good requests. change: of generation_tps against the median of the case's batches."}
@@ -48,6 +56,34 @@ func aboutCourse(columns []report.Column) []report.Column {
 		}
 	}
 	return columns
+}
+
+// drift are the batches with a rate in the time of the session, warm-ups left
+// out.
+func (r *reporter) drift(found answer) []plot.DriftBatch {
+	names := map[int64]string{}
+	for i := range r.summaries {
+		names[r.summaries[i].TargetID] = summaryName(r.summaries[i].Summary)
+	}
+	began := map[int64]float64{} // of each segment, after the first
+	for i := range r.segments.rows {
+		first, _ := r.segments.value(0, "started_at").(time.Time)
+		at, _ := r.segments.value(i, "started_at").(time.Time)
+		id, _ := r.segments.value(i, "segment").(int64)
+		began[id] = at.Sub(first).Seconds()
+	}
+	var out []plot.DriftBatch
+	for i := range found.rows {
+		change, ok := found.value(i, "change_pct").(float64)
+		if !ok || found.value(i, "warmup") != nil {
+			continue
+		}
+		segment, _ := found.value(i, "segment").(int64)
+		start, _ := found.value(i, "start_s").(float64)
+		target, _ := found.value(i, "target_id").(int64)
+		out = append(out, plot.DriftBatch{Target: names[target], Seconds: began[segment] + start, Percent: 100 + change})
+	}
+	return out
 }
 
 // courseText compares the earlier half of each case's batches with the later.
