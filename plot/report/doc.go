@@ -5,8 +5,8 @@
 //  1. A caller fills in a Page: sections with facts, tables, figures and text,
 //     all of it plain text (page.go). What a figure cannot show is said in its
 //     place.
-//  2. Figures are drawn in both of plot's themes and put into the page as they
-//     are; the browser shows the one that its reader's colours ask for
+//  2. Figures are drawn in both of plot's themes, which differ in colours alone,
+//     and put into the page once, with variables where the colours are
 //     (figure.go). What a reader would see in them is told in words to those who
 //     do not see them (words.go).
 //  3. Page.Write escapes everything else (write.go, page.html, page.css). Text

@@ -15,8 +15,8 @@ type Section struct {
 	ID      string // the fragment of its address: letters and dashes, one of a kind in the page
 	Title   string
 	Text    []string // paragraphs
-	Tables  []Table
 	Figures []Figure
+	Tables  []Table
 	Facts   []Facts
 	Code    []Code
 	Notes   []string // a list

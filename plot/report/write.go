@@ -21,8 +21,13 @@ var pageCSS string
 // Write writes the page. It is whole or not at all: nothing is written before
 // all figures are drawn.
 func (p *Page) Write(w io.Writer) error {
+	figures, err := drawAll(p)
+	if err != nil {
+		return fmt.Errorf("the report on %s: %w", p.Title, err)
+	}
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"plain": plain, "drawn": drawn, "head": rowHead, "cells": rowCells, "column": column,
+		"plain": plain, "head": rowHead, "cells": rowCells, "column": column,
+		"drawn": func(f *plot.Figure) drawing { return figures.drawn[f] },
 	}).Parse(pageHTML)
 	if err != nil {
 		return fmt.Errorf("the report's template: %w", err)
@@ -31,24 +36,12 @@ func (p *Page) Write(w io.Writer) error {
 	err = t.Execute(&b, struct {
 		*Page
 		CSS template.CSS
-	}{p, template.CSS(pageCSS + p.font())})
+	}{p, template.CSS(pageCSS + figures.css())})
 	if err != nil {
 		return fmt.Errorf("the report on %s: %w", p.Title, err)
 	}
 	_, err = w.Write(b.Bytes())
 	return err
-}
-
-// font is the rule for the font of figures, where there is a figure.
-func (p *Page) font() string {
-	for _, s := range p.Sections {
-		for _, f := range s.Figures {
-			if f.Plot != nil {
-				return plot.FontFace()
-			}
-		}
-	}
-	return ""
 }
 
 // plain replaces characters that no page may hold, and those that turn the
