@@ -35,11 +35,12 @@ SIZES = [(1280, 900), (390, 844)]
 
 # What a page says of itself: a list of faults.
 LOOK = r"""
-(theme) => {
+(theme, width) => {
   const faults = [];
   const shown = e => e.checkVisibility() && e.getClientRects().length > 0;
-  if (document.documentElement.scrollWidth > innerWidth)
-    faults.push(`the page is ${document.documentElement.scrollWidth} px wide, the screen ${innerWidth}`);
+  // Not innerWidth, which grows with a page that is too wide for a phone.
+  if (document.documentElement.scrollWidth > width)
+    faults.push(`the page is ${document.documentElement.scrollWidth} px wide, the screen ${width}`);
   const figures = document.querySelectorAll('figure');
   for (const f of figures) {
     const name = f.querySelector('svg text')?.textContent ?? '?';
@@ -64,7 +65,7 @@ LOOK = r"""
     const blocks = [...parent.children].filter(shown);
     blocks.slice(1).forEach((b, i) => {
       const above = blocks[i].getBoundingClientRect(), below = b.getBoundingClientRect();
-      if (below.top < above.bottom - 1) faults.push(`<${b.tagName}> "${b.textContent.slice(0, 40)}" covers what is above it`);
+      if (below.top < above.bottom - 1) faults.push(`<${b.tagName}> "${b.textContent.trim().slice(0, 40)}" covers what is above it`);
     });
   }
   for (const cell of document.querySelectorAll('td, th')) {
@@ -172,10 +173,10 @@ def check(browser, page, out, axe):
             browser.wait("Page.loadEventFired")
             evaluate(browser, tab, "document.fonts.ready.then(() => true)")
             name = f"{page.stem}-{width}-{theme}"
-            found = told(browser.events) + evaluate(browser, tab, f"({LOOK})('{theme}')")
+            found = told(browser.events) + evaluate(browser, tab, f"({LOOK})('{theme}', {width})")
             shoot(browser, tab, out / f"{name}.png")
             evaluate(browser, tab, "document.querySelectorAll('details').forEach(d => d.open = true)")
-            found += [f"opened: {f}" for f in evaluate(browser, tab, f"({LOOK})('{theme}')")]
+            found += [f"opened: {f}" for f in evaluate(browser, tab, f"({LOOK})('{theme}', {width})")]
             if axe:
                 evaluate(browser, tab, axe + "; true")
                 found += evaluate(browser, tab, "axe.run().then(r => r.violations.map(v => `axe ${v.id}: ${v.help}: ${v.nodes.length} × ${v.nodes[0].html.slice(0, 120)} ${(v.nodes[0].any[0]?.message ?? '').slice(0, 160)}`))")
