@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tokwatt/analyze"
 	"tokwatt/analyze/duck"
 	"tokwatt/plot"
 	"tokwatt/plot/report"
@@ -14,23 +15,47 @@ import (
 func (r *reporter) plots(ctx context.Context) (report.Section, error) {
 	s := report.Section{ID: "plots", Title: "Plots"}
 	add := func(name string, f *plot.Figure, err error) { s.Figures = append(s.Figures, figureOf(name, f, err)) }
-	rows := plainSummaries(r.summaries)
-	f, err := plot.Scaling(rows, plot.Options{})
-	add("scaling", f, err)
-	f, err = plot.Latency(rows, plot.Options{})
-	add("latency", f, err)
+	r.eachOrAll("scaling", add, func(c []analyze.EnergyCase) (*plot.Figure, error) {
+		return plot.Scaling(plainSummaries(c), plot.Options{})
+	})
+	r.eachOrAll("latency", add, func(c []analyze.EnergyCase) (*plot.Figure, error) {
+		return plot.Latency(plainSummaries(c), plot.Options{})
+	})
 	if err := r.answers(ctx, add); err != nil {
 		return s, err
 	}
-	f, err = plot.Energy(r.summaries, plot.Options{})
-	add("energy", f, err)
+	r.eachOrAll("energy", add, func(c []analyze.EnergyCase) (*plot.Figure, error) { return plot.Energy(c, plot.Options{}) })
 	session, err := r.db.PowerSession(ctx, r.id)
 	if err != nil {
 		return s, err
 	}
-	f, err = plot.Power(session, plot.PowerOptions{})
+	f, err := plot.Power(session, plot.PowerOptions{})
 	add("power", f, err)
 	return s, nil
+}
+
+// eachOrAll draws all cases in one figure or, where they are too many for that,
+// a figure for each target. Where there is not even one of those, the reason is
+// said once.
+func (r *reporter) eachOrAll(name string, add func(string, *plot.Figure, error), draw func([]analyze.EnergyCase) (*plot.Figure, error)) {
+	all, whyNot := draw(r.summaries)
+	parts := r.byTarget()
+	drawn := make([]*plot.Figure, len(parts))
+	errs := make([]error, len(parts))
+	some := false
+	if whyNot != nil && len(parts) > 1 {
+		for i, cases := range parts {
+			drawn[i], errs[i] = draw(cases)
+			some = some || errs[i] == nil
+		}
+	}
+	if !some {
+		add(name, all, whyNot)
+		return
+	}
+	for i, cases := range parts {
+		add(name+" of "+summaryName(cases[0].Summary), drawn[i], errs[i])
+	}
 }
 
 // figureOf is a figure, or the sentence why there is none.

@@ -14,7 +14,9 @@ import (
 	"strings"
 	"testing"
 
+	"tokwatt/analyze/analyzetest"
 	"tokwatt/collect"
+	"tokwatt/store"
 )
 
 var emitReports = flag.String("emit-reports", "", "write the reports of the tests into this folder, for scripts/report_check.py")
@@ -35,6 +37,7 @@ func reportStores(t *testing.T) map[string]string {
 		"one-row": storeOf(t, kindsOf(target, plain, []float64{10})...),
 		"failed":  storeOf(t, kindsOf(target, refuse, []float64{10, 11, 12})...),
 		"hostile": storeOf(t, hostileSession()...),
+		"many":    manySeries(t),
 		"imported": func() string {
 			t.Chdir(t.TempDir())
 			importable(t)
@@ -45,6 +48,23 @@ func reportStores(t *testing.T) map[string]string {
 			return db
 		}(),
 	}
+}
+
+// manySeries is a session with more targets and concurrencies than a figure can
+// tell apart.
+func manySeries(t *testing.T) string {
+	o := analyzetest.Options{Seed: 3, Targets: 5, PP: []int64{128, 512}, Concurrency: []int64{1, 2, 4, 8}, Repeats: 2}
+	path := filepath.Join(t.TempDir(), "many.db")
+	db := store.Open(path, store.Options{})
+	for rec, err := range analyzetest.Records(o) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Put(t.Context(), o.ID(), rec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return path
 }
 
 // hostileSession has the text wherever a session has room for text.
@@ -217,8 +237,12 @@ func TestReportPages(t *testing.T) {
 			}
 		}
 		plots := page.all("section")[1]
-		if n := len(plots.all("figure")) + strings.Count(plots.text, "No plot of "); n != 6 {
-			t.Errorf("%s: %d plots are drawn or said to be missing, want 6", name, n)
+		want := 6
+		if name == "many" {
+			want += 4 // scaling: a figure a target
+		}
+		if n := len(plots.all("figure")) + strings.Count(plots.text, "No plot of "); n != want {
+			t.Errorf("%s: %d plots are drawn or said to be missing, want %d", name, n, want)
 		}
 		if strings.ContainsAny(page.text, "\x00\x1b\u202e") {
 			t.Errorf("%s: characters that steer a screen", name)
