@@ -199,7 +199,7 @@ func TestReportPages(t *testing.T) {
 	stores := reportStores(t)
 	known := []string{"html", "head", "meta", "link", "title", "style", "body", "header", "h1", "h2", "p", "nav", "ul", "li", "a", "main", "section",
 		"div", "table", "caption", "thead", "tbody", "tr", "th", "td", "span", "details", "summary", "figure", "pre", "code", "footer",
-		"svg", "g", "path", "text", "defs"}
+		"wbr", "svg", "g", "path", "text", "defs"}
 	attrs := []string{"lang", "charset", "http-equiv", "content", "name", "rel", "href", "id", "class", "title", "scope", "tabindex", "role", "aria-label", "label",
 		"labelledby", "aria-labelledby", "style", "d", "x", "y", "transform", "width", "height", "viewBox", "xmlns", "xlink"}
 	for _, name := range slices.Sorted(maps.Keys(stores)) {

@@ -26,7 +26,7 @@ func (p *Page) Write(w io.Writer) error {
 		return fmt.Errorf("the report on %s: %w", p.Title, err)
 	}
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"plain": plain, "head": rowHead, "cells": rowCells, "column": column,
+		"plain": plain, "head": rowHead, "cells": rowCells, "column": column, "pieces": pieces,
 		"drawn": func(f *plot.Figure) drawing { return figures.drawn[f] },
 	}).Parse(pageHTML)
 	if err != nil {
@@ -57,6 +57,9 @@ func plain(s string) string {
 		return r
 	}, strings.ToValidUTF8(s, string(unicode.ReplacementChar)))
 }
+
+// pieces are the parts of a column's name between which a line may break.
+func pieces(name string) []string { return strings.SplitAfter(name, "_") }
 
 // rowHead and rowCells part a row of a table.
 func rowHead(t Table, row []string) []string { return row[:min(t.Keys, len(row))] }
