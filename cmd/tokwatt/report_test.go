@@ -296,17 +296,7 @@ func TestReportFigures(t *testing.T) {
 				median, _, _ := strings.Cut(row[head], "\n")
 				is(head, median, of[metric+"_median"])
 			}
-			for len(all) > 0 && strings.HasPrefix(all[0]["case"], fmt.Sprintf("pp %v tg %v ×%v", of["pp"], of["tg"], of["concurrency"])) &&
-				(of["prefix_cache_hit"] == nil || strings.HasSuffix(all[0]["case"], " "+of["prefix_cache_hit"].(string))) {
-				r, m := all[0], all[0]["metric"]
-				all = all[1:]
-				if got := r["n"]; got != fmt.Sprint(of[m+"_n"]) {
-					t.Errorf("%s: n is %s, not %v", m, got, of[m+"_n"])
-				}
-				for column, suffix := range map[string]string{"median": "_median", "mean": "_mean", "sd": "_sd", "p90": "_p90", "p99": "_p99"} {
-					is(m+suffix, r[column], of[m+suffix])
-				}
-			}
+			all = sameStats(t, all, of, is)
 		}
 		if len(all) > 0 {
 			t.Errorf("target %d: %d rows of no case, first %v", target, len(all), all[0])
@@ -320,6 +310,24 @@ func TestReportFigures(t *testing.T) {
 	if checked < 3000 {
 		t.Errorf("only %d figures were compared", checked)
 	}
+}
+
+// sameStats compares the first rows of a table of all figures with the row of the
+// view summary whose case they are of, and returns the rest.
+func sameStats(t *testing.T, all []map[string]string, of map[string]any, is func(string, string, any)) []map[string]string {
+	t.Helper()
+	hit, _ := of["prefix_cache_hit"].(string)
+	name := strings.TrimSpace(fmt.Sprintf("pp %v tg %v ×%v %s", of["pp"], of["tg"], of["concurrency"], hit))
+	for ; len(all) > 0 && all[0]["case"] == name; all = all[1:] {
+		r, m := all[0], all[0]["metric"]
+		if got := r["n"]; got != fmt.Sprint(of[m+"_n"]) {
+			t.Errorf("%s: n is %s, not %v", m, got, of[m+"_n"])
+		}
+		for column, suffix := range map[string]string{"median": "_median", "mean": "_mean", "sd": "_sd", "p90": "_p90", "p99": "_p99"} {
+			is(m+suffix, r[column], of[m+suffix])
+		}
+	}
+	return all
 }
 
 // caption is that of the headline table of a target.
