@@ -32,7 +32,7 @@ TOLERANCE = 1e-12
 # session_id. Of those that are not here it is all that are no double and no list.
 KEYS = {
     "sessions": [], "segments": ["segment"], "targets": ["target_id"], "cases": ["case_id"],
-    "batches": ["batch_id"], "requests": ["request_id"], "runs": ["request_id"], "chunks": ["request_id", "seq"],
+    "batches": ["batch_id"], "batch_runs": ["batch_id"], "requests": ["request_id"], "runs": ["request_id"], "chunks": ["request_id", "seq"],
     "median_interval": ["n"], "asiai": ["target_id"], "phases": ["batch_id", "rule"],
     "summary": ["target_id", "case_id", "prefix_cache_hit"],
 }

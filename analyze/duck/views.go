@@ -15,7 +15,7 @@ var viewFiles embed.FS
 // viewNames are the views in the order in which they build on each other; each
 // is the file views/NAME.sql.
 func viewNames() []string {
-	return []string{"runs", "stat_rows", "metric_values", "batch_medians", "median_interval", "summary_long", "summary", "asiai", "phases", "goodput"}
+	return []string{"runs", "batch_runs", "stat_rows", "metric_values", "batch_medians", "median_interval", "summary_long", "summary", "asiai", "phases", "goodput"}
 }
 
 // ViewSQL is the text of a view, as Spark SQL takes it too.

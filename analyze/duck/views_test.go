@@ -236,7 +236,7 @@ func TestOrderOfRows(t *testing.T) {
 func TestColumns(t *testing.T) {
 	db := open(t, Options{Roots: []string{t.TempDir()}})
 	var b strings.Builder
-	for _, view := range []string{"sessions", "segments", "targets", "cases", "batches", "requests", "chunks", "samples", "energy", "runs", "summary_long", "summary", "asiai", "phases"} {
+	for _, view := range []string{"sessions", "segments", "targets", "cases", "batches", "requests", "chunks", "samples", "energy", "runs", "batch_runs", "summary_long", "summary", "asiai", "phases"} {
 		rows, err := db.Query(t.Context(), "from "+view)
 		if err != nil {
 			t.Fatal(err)

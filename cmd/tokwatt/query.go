@@ -29,9 +29,10 @@ func (a *app) query() *cli.Command {
 		Usage:     "ask all sessions with SQL",
 		ArgsUsage: "SQL",
 		Description: `SQL is a SELECT over the tables sessions, segments, targets, cases, batches,
-requests, chunks, samples and energy and the views runs, summary, summary_long,
-goodput, phases and asiai; - reads it from stdin. SHOW TABLES lists them,
-DESCRIBE runs its columns. runs leaves warm-ups out, requests does not.
+requests, chunks, samples and energy and the views runs, batch_runs, summary,
+summary_long, goodput, phases and asiai; - reads it from stdin. SHOW TABLES
+lists them, DESCRIBE runs the columns of runs. runs and batch_runs leave
+warm-ups out, requests and batches do not.
 docs/cookbook.md answers twenty questions with it.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "file", Usage: "`FILE` read the SQL from it"},

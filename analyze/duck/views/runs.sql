@@ -7,7 +7,7 @@
 -- it is a list or an OR.
 --
 -- Figures of a batch (agg_wall_tps, energy_j, ...) are not here: on the row of
--- each request they would be counted once a request. They are in batches.
+-- each request they would be counted once a request. They are in batch_runs.
 create or replace temp view runs as
 select r.session_id, r.host, r.date,
        -- session
