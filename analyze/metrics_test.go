@@ -22,16 +22,19 @@ func TestMetricsAreTheColumns(t *testing.T) {
 			}
 		}
 	}
-	seen := map[string]bool{}
+	seen, labels := map[string]bool{}, map[string]string{}
 	for _, m := range metrics {
 		cols := columnsOf(m.Table)
 		if !slices.ContainsFunc(cols, func(c analyze.Column) bool { return c.Name == m.Name && c.Type == analyze.Double }) {
 			t.Errorf("%s is no column of %s", m.Name, m.Table)
 		}
-		if seen[m.Name] || m.Unit == "" || m.Rule == "" || m.Source == "" {
+		if seen[m.Name] || m.Unit == "" || m.Rule == "" || m.Source == "" || m.Label == "" || m.Quantity == "" {
 			t.Errorf("%+v is there twice or says too little", m)
 		}
-		seen[m.Name] = true
+		if other := labels[m.Label]; other != "" {
+			t.Errorf("%s and %s share the label %q", m.Name, other, m.Label)
+		}
+		seen[m.Name], labels[m.Label] = true, m.Name
 	}
 }
 

@@ -64,7 +64,7 @@ func comparePanel(pairs []analyze.Comparison, name string, axis Axis) (Panel, er
 	if err != nil {
 		return Panel{}, err
 	}
-	p := Panel{Title: m.title + betterNote(m.Better), Kind: Changes, X: axis,
+	p := Panel{Title: m.Label + betterNote(m.Better), Kind: Changes, X: axis,
 		Heads: []string{"A (" + m.Unit + ")", "B (" + m.Unit + ")", "n", "change", "p"}}
 	y := 0.25
 	for _, c := range pairs {
@@ -205,7 +205,7 @@ func compareNotes(set analyze.CompareSet) []string {
 	for _, m := range set.Means {
 		name := m.Metric.Name
 		if named, err := metricNamed(name); err == nil {
-			name = named.title
+			name = named.Label
 		}
 		notes = append(notes, fmt.Sprintf("%s, geometric mean over %s: %s.", name, plural(m.Cases, "case", "cases"), percent(m.Change)))
 	}

@@ -168,7 +168,7 @@ func (e energySource) panels(src source, metrics []metric, scopes []string, x ke
 
 // panel is one metric in one scope.
 func (e energySource) panel(src source, m metric, scope string, x key, axis Axis, logY bool) (Panel, error) {
-	p := Panel{Title: m.title, Kind: Curves, X: axis}
+	p := Panel{Title: m.Label, Kind: Curves, X: axis}
 	for i, g := range src.groups {
 		var pts []Point
 		for _, s := range g.rows {

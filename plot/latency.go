@@ -166,7 +166,7 @@ func labelLanes(name string) float64 {
 
 // strips makes the panel of one metric.
 func strips(src source, lay lanes, m metric, log, auto bool) (Panel, error) {
-	panel := Panel{Title: m.title, Kind: Strips, Y: Axis{Min: 0, Max: lay.height, Ticks: lay.labels}, Edges: lay.edges}
+	panel := Panel{Title: m.Label, Kind: Strips, Y: Axis{Min: 0, Max: lay.height, Ticks: lay.labels}, Edges: lay.edges}
 	for i, g := range src.groups {
 		pts, err := points(g.rows, m.Name, func(s *analyze.Summary) float64 { return lay.at[s] }, true, log)
 		if err != nil {
@@ -186,7 +186,7 @@ func strips(src source, lay lanes, m metric, log, auto bool) (Panel, error) {
 func latencyTitle(metrics []metric) string {
 	var titles []string
 	for _, m := range metrics {
-		t, _, _ := strings.Cut(m.title, " (")
+		t, _, _ := strings.Cut(m.Label, " (")
 		titles = append(titles, t)
 	}
 	return sentence(titles)

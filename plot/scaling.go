@@ -172,7 +172,7 @@ func scalingAxis(k key, values []float64, log bool, panels int) Axis {
 
 // curves makes the panel of one metric; place is where a case is on the axis.
 func curves(src source, m metric, place func(*analyze.Summary) float64, axis Axis, logY bool) (Panel, error) {
-	panel := Panel{Title: m.title, Kind: Curves, X: axis}
+	panel := Panel{Title: m.Label, Kind: Curves, X: axis}
 	for i, g := range src.groups {
 		pts, err := points(g.rows, m.Name, place, false, logY)
 		if err != nil {
@@ -237,7 +237,7 @@ func scalingTitle(metrics []metric, x key) string {
 func titleOf(metrics []metric) string {
 	var titles []string
 	for _, m := range metrics {
-		titles = append(titles, m.title)
+		titles = append(titles, m.Label)
 	}
 	if len(metrics) == 2 && metrics[0].Name == "prompt_tps" && metrics[1].Name == "generation_tps" {
 		return "Prefill and generation rate"

@@ -22,10 +22,10 @@ func (a *app) metrics() *cli.Command {
 			if cmd.Bool("json") {
 				return a.printJSON(map[string]any{"metrics": analyze.Metrics(), "flags": analyze.Flags(), "marks": analyze.Marks()})
 			}
-			t := newTable(a.out, "name", "unit", "better", "rule")
+			t := newTable(a.out, "name", "unit", "better", "what it is: rule")
 			wrapped(t, 4, 34)
 			for _, m := range analyze.Metrics() {
-				t.AppendRow([]any{m.Name, m.Unit, m.Better, m.Rule})
+				t.AppendRow([]any{m.Name, m.Unit, m.Better, m.Label + ": " + m.Rule})
 			}
 			t.Render()
 			fmt.Fprintln(a.out)
