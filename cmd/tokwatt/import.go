@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"tokwatt/analyze"
 	"tokwatt/collect/exchange"
 	"tokwatt/store"
 )
@@ -19,11 +20,12 @@ import (
 func (a *app) importing() *cli.Command {
 	return &cli.Command{
 		Name:      "import",
-		Usage:     "take in result files of other tools, or another store",
+		Usage:     "take in result files of other tools, another store or an archive",
 		ArgsUsage: "FILE…",
-		Description: `The format is told by the content; - reads stdin. A figure that only the other
-tool can give keeps its source, import. What is there already is left as it is;
-a row that can't be read is named, and the rest goes in.
+		Description: `The format is told by the content; - reads stdin. A folder is a dataset, as
+archive writes it. A figure that only the other tool can give keeps its source,
+import. What is there already is left as it is; a row or session that can't be
+read is named, and the rest goes in.
 ` + folded("Formats: "+strings.Join(importFormats(), ", ")),
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "format", Usage: "`NAME` of the files, where it can't be told"},
@@ -33,7 +35,7 @@ a row that can't be read is named, and the rest goes in.
 			jsonFlag(),
 		},
 		Metadata: examples(
-			"tokwatt import results.json",
+			"tokwatt import results.json archive/",
 			"tokwatt import --format llama-bench --host mini bench.txt",
 		),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
@@ -44,10 +46,8 @@ a row that can't be read is named, and the rest goes in.
 				return usagef("--format %s: there is no such format; there are %s", f, strings.Join(importFormats(), ", "))
 			}
 			for _, path := range cmd.Args().Slice() {
-				if info, err := os.Stat(path); path != "-" && err != nil {
-					return usagef("%s can't be read: %v", path, errors.Unwrap(err))
-				} else if path != "-" && info.IsDir() {
-					return usagef("%s is a folder: import takes files; `tokwatt query --dataset %s` asks a dataset where it is", path, path)
+				if err := takeable(path, cmd.String("format")); err != nil {
+					return err
 				}
 			}
 			db, err := openStore(cmd)
@@ -59,6 +59,26 @@ a row that can't be read is named, and the rest goes in.
 	}
 }
 
+// takeable refuses what can't be imported as the caller's fault.
+func takeable(path, format string) error {
+	if path == "-" {
+		return nil
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return usagef("%s can't be read: %v", path, errors.Unwrap(err))
+	case !info.IsDir():
+		return nil
+	case format != "" && format != storeFormat:
+		return usagef("%s is a folder, and --format %s is for files", path, format)
+	}
+	if err := analyze.IsDataset(path); err != nil {
+		return usagef("%s is a folder that can't be imported: %w", path, err)
+	}
+	return nil
+}
+
 // importFormats are the names that --format takes.
 func importFormats() []string {
 	names := []string{storeFormat}
@@ -68,8 +88,12 @@ func importFormats() []string {
 	return names
 }
 
-// storeFormat names a store of tokwatt among the formats.
-const storeFormat = "tokwatt"
+// storeFormat names a store of tokwatt among the formats, datasetFormat the
+// folders of archive, which need no name.
+const (
+	storeFormat   = "tokwatt"
+	datasetFormat = "tokwatt-dataset"
+)
 
 // importAll takes the files one by one. Each is whole or has its faults told;
 // what ends all of it is the store, or the user.
@@ -211,6 +235,8 @@ func said(f *importedFile) string {
 	switch {
 	case f.Format == storeFormat:
 		return "store of tokwatt"
+	case f.Format == datasetFormat:
+		return "dataset of tokwatt"
 	case f.Tool == "":
 		return f.Format
 	}

@@ -56,6 +56,10 @@ func (im *importer) learn(ctx context.Context) error {
 // file takes one file. The error is for what ends the import as a whole.
 func (im *importer) file(ctx context.Context, cmd *cli.Command, f *importedFile) error {
 	im.now, im.told = f, time.Now()
+	if info, err := os.Stat(f.File); f.File != "-" && err == nil && info.IsDir() {
+		f.Format = datasetFormat
+		return im.dataset(ctx, f)
+	}
 	r, err := open(im.app, f.File)
 	if err != nil {
 		f.Error = err.Error()
@@ -206,7 +210,7 @@ func (im *importer) record(ctx context.Context, rec collect.Record) error {
 // begin takes a session in hand, unless the store has it. One whose import was
 // interrupted, or that has grown since, is taken anew.
 func (im *importer) begin(ctx context.Context, s *collect.Session) error {
-	if o := s.Imported; o != nil && im.now.Format != storeFormat {
+	if o := s.Imported; o != nil && im.now.Format != storeFormat && im.now.Format != datasetFormat {
 		im.now.Tool, im.now.Version = o.Tool, o.ToolVersion
 		s.Label, s.Tags = cmp.Or(im.label, s.Label), im.tags
 	}

@@ -20,6 +20,9 @@ import (
 // importable puts the files of import's examples into the folder of the test.
 func importable(t *testing.T) {
 	t.Helper()
+	if got := tokwatt(t, "", "archive", "--db", fixture(t), "--to", "archive"); got.code != 0 {
+		t.Fatal(got.err)
+	}
 	for name, from := range map[string]string{"results.json": "exo-results", "bench.txt": "llama-bench-md"} {
 		if err := os.WriteFile(name, importCase(t, from), 0o600); err != nil {
 			t.Fatal(err)
