@@ -35,7 +35,7 @@ func Energy(cases []analyze.EnergyCase, opt Options) (*Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	src, err := arrange(shown, []key{x}, opt.By)
+	src, err := arrange(e.rows, shown, []key{x}, opt.By)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func (e energySource) panel(src source, m metric, scope string, x key, axis Axis
 		}
 		slices.SortStableFunc(pts, func(a, b Point) int { return cmp.Compare(a.X, b.X) })
 		if pts != nil {
-			p.Series = append(p.Series, Series{g.name, i, pts})
+			p.Series = append(p.Series, Series{g.name, src.styles[i], pts})
 		}
 	}
 	if p.Series == nil {

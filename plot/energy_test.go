@@ -170,3 +170,16 @@ func TestEnergyRefuses(t *testing.T) {
 		}
 	}
 }
+
+// Where all marks are hollow the notes don't call whiskers bounds and no bounds.
+func TestAllHollow(t *testing.T) {
+	rows := matrixOf(servers()[:1], []int64{128, 512}, []int64{1}, 6)
+	fig, err := Energy(withEnergy(rows, "system", 0.5, 1.6, true), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes := strings.Join(fig.Notes, " ")
+	if strings.Contains(notes, "the bounds that") || !strings.Contains(notes, "all are indicative") || !strings.Contains(notes, "whiskers are no bounds") {
+		t.Errorf("notes %q", fig.Notes)
+	}
+}

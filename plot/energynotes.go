@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/plot/vg"
-
 	"tokwatt/analyze"
 )
 
@@ -18,10 +16,7 @@ func energyNotes(fig *Figure, scopes []string) []string {
 	if sp.raw && sp.most > 1 {
 		first += ", single batches in faint dots"
 	}
-	notes := []string{first + ". " + boundsNote(fig, sp)}
-	if anyPoint(fig, func(p Point) bool { return p.Hollow }) {
-		notes = append(notes, "Hollow marks are indicative: power was read at instants, and what was between them is not known, so their whiskers are no bounds.")
-	}
+	notes := []string{first + ". " + boundsNote(sp), hollowNote(sp)}
 	if i := slices.IndexFunc(scopes, func(s string) bool { return s != "system" && s != "wall" }); i >= 0 {
 		notes = append(notes, fmt.Sprintf("Scope %s: what else the machine draws is not in it.", strings.Join(scopes[i:], ", ")))
 	}
@@ -29,43 +24,33 @@ func energyNotes(fig *Figure, scopes []string) []string {
 }
 
 // boundsNote says what the whiskers are, and where there are none to be seen.
-func boundsNote(fig *Figure, sp span) string {
+func boundsNote(sp span) string {
 	if sp.whiskers == 0 {
 		return "No whiskers: the readings set no bounds."
 	}
 	s := "Whiskers: the bounds that the readings set to the energy, not a spread"
+	if sp.hollow == sp.points {
+		s = "Whiskers: how far the readings around a batch leave its energy open"
+	}
 	if sp.whiskers < sp.points {
 		s += "; none where they set none"
 	}
-	if hiddenBounds(fig) {
+	if sp.hidden {
 		s += "; those shorter than a mark are hidden by it"
 	}
-	return s + "."
+	return s + "." + sp.movedNote()
 }
 
-// hiddenBounds tells whether a mark is larger than its whiskers.
-func hiddenBounds(fig *Figure) bool {
-	for _, p := range fig.Panels {
-		for _, s := range p.Series {
-			for _, pt := range s.Points {
-				if pt.Lo != nil && vg.Length(p.Y.place(*pt.Hi)-p.Y.place(*pt.Lo))*curvesHeight < 2*markerRadius {
-					return true
-				}
-			}
-		}
+// hollowNote says what hollow marks are, where there are some.
+func hollowNote(sp span) string {
+	const why = "power was read at instants, and what was between them is not known, so "
+	switch sp.hollow {
+	case 0:
+		return ""
+	case sp.points:
+		return "Marks are hollow, for all are indicative: " + why + "whiskers are no bounds."
 	}
-	return false
-}
-
-func anyPoint(fig *Figure, is func(Point) bool) bool {
-	for _, p := range fig.Panels {
-		for _, s := range p.Series {
-			if slices.ContainsFunc(s.Points, is) {
-				return true
-			}
-		}
-	}
-	return false
+	return "Hollow marks are indicative: " + why + "their whiskers are no bounds."
 }
 
 // reasonWords says the null reasons in words.

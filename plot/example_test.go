@@ -54,5 +54,5 @@ func Example() {
 	// Prefill rate of a request
 	// 128 512 4k Prompt tokens (pp), 1k = 1024
 	// Median of 3 batches per point, single batches in faint dots. No whiskers: an interval of the median needs 6 batches.
-	// No case has generation_tps.
+	// No case has a figure for “Generation rate of a request”.
 }

@@ -15,7 +15,7 @@ type Figure struct {
 	Title    string
 	Subtitle string // what all the cases have in common
 	Panels   []Panel
-	Legend   []string          // names of the series by Series.Style; empty where there is only one
+	Legend   []string          // names of the series by Series.Style, empty for a style that is not drawn; none where there is only one series
 	Bands    []BandKind        // those that the legend tells
 	Verdicts []analyze.Verdict // likewise
 	Notes    []string          // footnotes, a sentence each

@@ -36,7 +36,7 @@ func History(summaries []analyze.Summary, sessions []analyze.SessionVersions, op
 	if err != nil {
 		return nil, err
 	}
-	src, err := historySeries(shown, opt.By)
+	src, err := historySeries(rows, shown, opt.By)
 	if err != nil {
 		return nil, err
 	}
@@ -106,13 +106,13 @@ func (t timeline) span() (from, to time.Time) {
 
 // historySeries makes a series of what is the same in each session but for the
 // versions, which are along the axis.
-func historySeries(rows []*analyze.Summary, by []string) (source, error) {
+func historySeries(all, rows []*analyze.Summary, by []string) (source, error) {
 	along, _ := pick([]string{"session_id"})
 	free := along
 	if !slices.Contains(by, "engine_version") {
 		free, _ = pick([]string{"session_id", "engine_version"})
 	}
-	src, err := arrange(rows, free, by)
+	src, err := arrange(all, rows, free, by)
 	if err != nil {
 		return src, err
 	}

@@ -174,7 +174,7 @@ func (f *flow) gapsPanel(axis Axis) Panel {
 		p.Y.Ticks, p.Y.Max = fromZero(f.longest * 1.05)
 		return p
 	}
-	p.Y.Log, p.Y.Label = true, p.Y.Label+", log scale"
+	p.Y.Log, p.Y.Label = true, "Gap (ms), log scale" // the longer name would leave the panel
 	// What is far below the median is drawn at the edge, not given decades.
 	p.Y.Ticks, p.Y.Min, p.Y.Max = decades(math.Max(least, math.Max(*f.median/10, f.longest/1e5)), f.longest*1.05)
 	for i := range p.Dots {
@@ -214,13 +214,16 @@ func (f *flow) subtitle() string {
 
 // notes give the figures that lines and colours stand for.
 func (f *flow) notes() []string {
-	lines := fmt.Sprintf("Solid line: the median of %s, %s ms", plural(len(f.gaps), "gap", "gaps"), short(*f.median))
+	lines := fmt.Sprintf("Solid line: the median of %s gaps, %s ms", decimal(float64(len(f.gaps)), 1), short(*f.median))
+	if len(f.gaps) == 1 {
+		lines = fmt.Sprintf("Solid line: the only gap, %s ms", short(*f.median))
+	}
 	if f.p99 != nil {
 		lines += fmt.Sprintf("; dashed: their 99th percentile, %s ms", short(*f.p99))
 	}
 	stalls := fmt.Sprintf("No stalls, which would be gaps over %s ms (5 times the median, at least %d ms); the longest gap is %s ms.", short(f.threshold), leastStall, short(f.longest))
 	if f.stalls > 0 {
-		stalls = fmt.Sprintf("Stalls are gaps over %s ms (5 times the median, at least %d ms): %d of %d, the longest %s ms", short(f.threshold), leastStall, f.stalls, len(f.gaps), short(f.longest))
+		stalls = fmt.Sprintf("Stalls are gaps over %s ms (5 times the median, at least %d ms): %d of %s, the longest %s ms", short(f.threshold), leastStall, f.stalls, decimal(float64(len(f.gaps)), 1), short(f.longest))
 		if len(f.batch.Streams) > 1 {
 			stalls += fmt.Sprintf(", in stream %d", f.stream+1)
 		}

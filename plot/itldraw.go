@@ -1,7 +1,10 @@
 package plot
 
 import (
+	"cmp"
+	"maps"
 	"math"
+	"slices"
 
 	gonum "gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -17,7 +20,7 @@ const (
 	leastLane    = 4
 	mostLane     = 20
 	stallStyle   = 1    // index of the colour
-	manyDots     = 2000 // from which on they are drawn with as few corners as can be
+	manyDots     = 2000 // over which those side by side are drawn as one
 )
 
 // lanePitch is how high each of n lanes is.
@@ -81,32 +84,10 @@ type gapMarks struct {
 	th    theme
 }
 
-// Plot implements gonum's Plotter. Of dots that cover each other one is drawn.
+// Plot implements gonum's Plotter.
 func (m gapMarks) Plot(c draw.Canvas, g *gonum.Plot) {
 	x, y := g.Transforms(&c)
-	for i, v := range m.panel.Levels {
-		sty := draw.LineStyle{Color: m.th.axis, Width: 0.8}
-		if i > 0 {
-			sty.Dashes = []vg.Length{4, 2.5}
-		}
-		c.StrokeLine2(sty, c.Min.X, y(v), c.Max.X, y(v))
-	}
-	corners := 10
-	if len(m.panel.Dots) > manyDots {
-		corners = 4
-	}
-	type cell struct{ x, y int }
-	seen := map[cell]bool{}
-	var dots vg.Path
-	for _, d := range m.panel.Dots {
-		at := vg.Point{X: x(d.T), Y: y(d.V)}
-		k := cell{int(at.X / (gapDot * 0.75)), int(at.Y / (gapDot * 0.75))}
-		if d.Stall || seen[k] {
-			continue
-		}
-		seen[k] = true
-		dots = append(dots, polygon(at, gapDot, corners, 0)...)
-	}
+	dots := m.dots(x, y)
 	if dots != nil {
 		c.SetColor(m.th.color(0))
 		c.Fill(dots)
@@ -118,6 +99,77 @@ func (m gapMarks) Plot(c draw.Canvas, g *gonum.Plot) {
 			c.Fill(glyph(stallStyle, at, stallDot))
 		}
 	}
+	m.levels(&c, y)
+}
+
+// levels draws the median and the tail over the dots, set off from them where
+// those are one area.
+func (m gapMarks) levels(c *draw.Canvas, y func(float64) vg.Length) {
+	for i, v := range m.panel.Levels {
+		sty := draw.LineStyle{Color: m.th.background, Width: 1.8}
+		if i > 0 {
+			sty.Dashes = []vg.Length{4, 2.5}
+		}
+		if len(m.panel.Dots) > manyDots {
+			c.StrokeLine2(sty, c.Min.X, y(v), c.Max.X, y(v))
+		}
+		sty.Color, sty.Width = m.th.text, 0.8
+		c.StrokeLine2(sty, c.Min.X, y(v), c.Max.X, y(v))
+	}
+}
+
+// gapCell is the side of the squares of which each that has dots is marked once,
+// so that of dots that cover each other one is drawn. It is less than a dot.
+const gapCell = gapDot * 0.75
+
+// dots are the gaps that are no stalls. Where there are many, those side by side
+// are one shape, which covers what the dots would cover: tens of thousands of
+// dots would fill the file.
+func (m gapMarks) dots(x, y func(float64) vg.Length) vg.Path {
+	type cell struct{ y, x int }
+	seen := map[cell]vg.Point{}
+	for _, d := range m.panel.Dots {
+		at := vg.Point{X: x(d.T), Y: y(d.V)}
+		k := cell{int(at.Y / gapCell), int(at.X / gapCell)}
+		if _, taken := seen[k]; !d.Stall && !taken {
+			seen[k] = at
+		}
+	}
+	cells := slices.SortedFunc(maps.Keys(seen), func(a, b cell) int { return cmp.Or(cmp.Compare(a.y, b.y), cmp.Compare(a.x, b.x)) })
+	var path vg.Path
+	for i := 0; i < len(cells); {
+		first := seen[cells[i]]
+		if len(m.panel.Dots) <= manyDots {
+			path = append(path, polygon(first, gapDot, 10, 0)...)
+			i++
+			continue
+		}
+		end := i + 1
+		for end < len(cells) && cells[end] == (cell{cells[i].y, cells[end-1].x + 1}) {
+			end++
+		}
+		path = append(path, dash(first, seen[cells[end-1]])...)
+		i = end
+	}
+	return path
+}
+
+// dash is a dot drawn out from one place to another right of it, or a square one
+// on its corner where they are the same.
+func dash(from, to vg.Point) vg.Path {
+	var p vg.Path
+	p.Move(vg.Point{X: from.X - gapDot, Y: from.Y})
+	p.Line(vg.Point{X: from.X, Y: from.Y - gapDot})
+	if from != to {
+		p.Line(vg.Point{X: to.X, Y: to.Y - gapDot})
+	}
+	p.Line(vg.Point{X: to.X + gapDot, Y: to.Y})
+	p.Line(vg.Point{X: to.X, Y: to.Y + gapDot})
+	if from != to {
+		p.Line(vg.Point{X: from.X, Y: from.Y + gapDot})
+	}
+	p.Close()
+	return p
 }
 
 // arrivalEntry shows what the legend says of an Arrivals panel.

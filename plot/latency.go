@@ -42,7 +42,7 @@ func Latency(summaries []analyze.Summary, opt Options) (*Figure, error) {
 		return nil, err
 	}
 	along := latencyBlocks(drawn(rows, metrics), opt.By)
-	src, err := arrange(drawn(rows, metrics), along, opt.By)
+	src, err := arrange(rows, drawn(rows, metrics), along, opt.By)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func strips(src source, lay lanes, m metric, log, auto bool) (Panel, error) {
 			return Panel{}, err
 		}
 		if len(pts) > 0 {
-			panel.Series = append(panel.Series, Series{g.name, i, pts})
+			panel.Series = append(panel.Series, Series{g.name, src.styles[i], pts})
 		}
 	}
 	if lo, hi := extent(panel.Series); auto {

@@ -20,6 +20,7 @@ const (
 	laneStep     = 12                  // points, of a row of names above traces
 	laneHeight   = 12                  // points
 	margin       = 10                  // points around everything
+	bleed        = 1                   // points of background beyond the page: its edges lie within pixels
 	panelGap     = 16                  // points between panels
 	panelColumns = 2
 	titleHeight  = 16 // points above a panel
@@ -55,7 +56,9 @@ func (p page) height() vg.Length {
 
 // draw puts the page on a canvas of its size.
 func (p page) draw(c draw.Canvas, th theme) {
-	c.FillPolygon(th.background, []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}})
+	whole := c.Rectangle
+	whole.Min, whole.Max = whole.Min.Add(vg.Point{X: -bleed, Y: -bleed}), whole.Max.Add(vg.Point{X: bleed, Y: bleed})
+	c.FillPolygon(th.background, corners(whole))
 	p.drawStrips(c)
 }
 

@@ -17,7 +17,9 @@ type entry struct {
 func (f *Figure) seriesEntries(th theme) []entry {
 	var list []entry
 	for i, n := range f.Legend {
-		list = append(list, seriesEntry(f, i, n, th))
+		if n != "" {
+			list = append(list, seriesEntry(f, i, n, th))
+		}
 	}
 	return list
 }

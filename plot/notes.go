@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"gonum.org/v1/plot/vg"
+
 	"tokwatt/analyze"
 )
 
@@ -13,21 +15,29 @@ const intervalBatches = 6
 // span is the range of batches behind the points of a figure.
 type span struct {
 	points, whiskers int
+	hollow           int // indicative
 	least, most      int
 	raw              bool
+	hidden           bool         // whiskers shorter than a mark
+	moved            bool         // marks that stand beside their place
 	tails            map[int]bool // by percent
 }
 
 func spanOf(panels []Panel) span {
 	sp := span{tails: map[int]bool{}}
 	for _, panel := range panels {
+		sp.moved = sp.moved || panel.moved()
 		for _, s := range panel.Series {
 			for _, p := range s.Points {
+				sp.hidden = sp.hidden || panel.hides(p)
 				if sp.points == 0 || p.N < sp.least {
 					sp.least = p.N
 				}
 				sp.most = max(sp.most, p.N)
 				sp.points++
+				if p.Hollow {
+					sp.hollow++
+				}
 				if p.Lo != nil {
 					sp.whiskers++
 				}
@@ -39,6 +49,43 @@ func spanOf(panels []Panel) span {
 		}
 	}
 	return sp
+}
+
+// hides tells whether a mark is larger than its whiskers.
+func (p Panel) hides(pt Point) bool {
+	if pt.Lo == nil {
+		return false
+	}
+	along, length := p.Y, vg.Length(curvesHeight)
+	if p.Kind == Strips {
+		along, length = p.X, leastPanel
+	}
+	return vg.Length(along.place(*pt.Hi)-along.place(*pt.Lo))*length < 2*markerRadius
+}
+
+// moved tells whether a mark stands beside its place, for another is there.
+func (p Panel) moved() bool {
+	if p.Kind == Strips {
+		return false
+	}
+	x := func(v float64) vg.Length { return vg.Length(p.X.place(v)) * leastPanel }
+	y := func(v float64) vg.Length { return vg.Length(p.Y.place(v)) * curvesHeight }
+	for i, points := range places(p, x, y) {
+		for j, at := range points {
+			if at.X != x(p.Series[i].Points[j].X) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// movedNote says that marks stand side by side, where some do.
+func (sp span) movedNote() string {
+	if !sp.moved {
+		return ""
+	}
+	return " Marks that would cover each other stand side by side."
 }
 
 // count says how many batches a point stands for.
@@ -58,13 +105,17 @@ func plural(n int, one, many string) string {
 
 // whiskersNote says what the whiskers are, or why there are none.
 func (sp span) whiskersNote() string {
-	switch sp.whiskers {
-	case 0:
+	if sp.whiskers == 0 {
 		return fmt.Sprintf("No whiskers: an interval of the median needs %d batches.", intervalBatches)
-	case sp.points:
-		return "Whiskers: 95 % interval of the median over batches."
 	}
-	return fmt.Sprintf("Whiskers: 95 %% interval of the median over batches; points without whiskers: fewer than %d batches.", intervalBatches)
+	note := "Whiskers: 95 % interval of the median over batches"
+	if sp.hidden {
+		note += ", hidden where shorter than a mark"
+	}
+	if sp.whiskers < sp.points {
+		note += fmt.Sprintf("; points without whiskers: fewer than %d batches", intervalBatches)
+	}
+	return note + "."
 }
 
 // versionsNote names the engines' versions where the names leave them out.
@@ -91,7 +142,7 @@ func lossNotes(rows []*analyze.Summary, metrics []metric) []string {
 			}
 		}
 		if without > 0 {
-			notes = append(notes, fmt.Sprintf("%s of %d without %s, not drawn.", plural(without, "case", "cases"), len(rows), m.Name))
+			notes = append(notes, fmt.Sprintf("%s of %d without a figure: not in “%s”.", plural(without, "case", "cases"), len(rows), m.Label))
 		}
 	}
 	var failed, invalid int64

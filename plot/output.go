@@ -60,8 +60,12 @@ func (f *Figure) Write(w io.Writer, format Format) error {
 	return err
 }
 
-// writeSVG names, behind the font inside, others of the same widths: some
-// programs don't load fonts out of a file.
+// standIns are fonts that programs set the text in where they don't load the
+// one in the file: those of its widths, then one that is hardly wider. With any
+// other the text would run over what is beside it.
+const standIns = `,Arimo,Arial,Helvetica,Nimbus Sans,TeX Gyre Heros,DejaVu Sans Condensed,sans-serif;`
+
+// writeSVG names the stand-ins behind the font inside.
 func (p page) writeSVG(w io.Writer, th theme) error {
 	c := vgsvg.NewWith(vgsvg.UseWH(p.width, p.height()), vgsvg.EmbedFonts(true))
 	p.draw(draw.New(c), th)
@@ -70,7 +74,7 @@ func (p page) writeSVG(w io.Writer, th theme) error {
 		return err
 	}
 	const family = "font-family:Liberation Sans"
-	_, err := w.Write(bytes.ReplaceAll(buf.Bytes(), []byte(family+";"), []byte(family+",Arial,Helvetica,sans-serif;")))
+	_, err := w.Write(bytes.ReplaceAll(buf.Bytes(), []byte(family+";"), []byte(family+standIns)))
 	return err
 }
 

@@ -3,6 +3,9 @@ package plot
 import (
 	"bytes"
 	"errors"
+	"image"
+	"image/color"
+	"image/png"
 	"io"
 	"regexp"
 	"strconv"
@@ -54,12 +57,34 @@ func TestSVGBringsItsFont(t *testing.T) {
 	if strings.Count(svg, `@font-face`) != 1 || !strings.Contains(svg, `font-family:"Liberation Sans"`) || !strings.Contains(svg, "base64,AAEAAA") {
 		t.Error("the font is not in the file")
 	}
-	if n := strings.Count(svg, "<text "); n == 0 || n != strings.Count(svg, "font-family:Liberation Sans,Arial,Helvetica,sans-serif;") {
+	if n := strings.Count(svg, "<text "); n == 0 || n != strings.Count(svg, "font-family:Liberation Sans"+standIns) {
 		t.Error("some text has no font where the file's is not loaded")
 	}
 	for _, want := range []string{">Prefill rate of a request<", ">llama.cpp · Q4_K_M<", ">Prefill rate (tok/s)<"} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("no text %s", want)
+		}
+	}
+}
+
+// A page that ends within a pixel is dark to its edge on a dark theme.
+func TestDarkToTheEdge(t *testing.T) {
+	rows := matrixOf(servers()[:3], []int64{128, 512, 2048}, []int64{1}, 6)
+	for n := 1; n <= len(rows); n++ { // pages of various heights
+		fig, err := Latency(rows[:n], Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fig.Theme = Dark
+		img, err := png.Decode(bytes.NewReader(encode(t, fig, PNG)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, b := color.NRGBAModel.Convert(dark().background), img.Bounds()
+		for _, at := range []image.Point{b.Min, b.Max.Sub(image.Pt(1, 1)), {b.Dx() / 2, 0}, {b.Dx() - 1, b.Dy() / 2}} {
+			if got := color.NRGBAModel.Convert(img.At(at.X, at.Y)); got != want {
+				t.Errorf("%d cases, %d × %d: %v at %v", n, b.Dx(), b.Dy(), got, at)
+			}
 		}
 	}
 }

@@ -35,7 +35,7 @@ func Scaling(summaries []analyze.Summary, opt Options) (*Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	src, err := arrange(drawn(rows, metrics), []key{x}, opt.By)
+	src, err := arrange(rows, drawn(rows, metrics), []key{x}, opt.By)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func curves(src source, m metric, place func(*analyze.Summary) float64, axis Axi
 			return Panel{}, err
 		}
 		if len(pts) > 0 {
-			panel.Series = append(panel.Series, Series{g.name, i, pts})
+			panel.Series = append(panel.Series, Series{g.name, src.styles[i], pts})
 		}
 	}
 	panel.Y = valueAxis(m, panel.Series, logY)
@@ -221,9 +221,9 @@ func legendOf(src source) []string {
 	if len(src.groups) < 2 {
 		return nil
 	}
-	var list []string
-	for _, g := range src.groups {
-		list = append(list, cmp.Or(g.name, "not stated"))
+	list := make([]string, slices.Max(src.styles)+1)
+	for i, g := range src.groups {
+		list[src.styles[i]] = cmp.Or(g.name, "not stated")
 	}
 	return list
 }
@@ -257,7 +257,7 @@ func medianNote(fig *Figure) string {
 	if sp.raw {
 		first += ", single batches in faint dots"
 	}
-	return first + ". " + sp.whiskersNote()
+	return first + ". " + sp.whiskersNote() + sp.movedNote()
 }
 
 // lengthNotes says that tg goes along a line, where it does.

@@ -15,11 +15,13 @@ type source struct {
 	rows   []*analyze.Summary
 	series []key   // what makes a series
 	groups []group // the rows by series, in order
+	styles []int   // of each group
 }
 
 // arrange groups rows into series. along are the keys that place a row within
-// its series; by the user's keys for series, empty to take those that vary.
-func arrange(rows []*analyze.Summary, along []key, by []string) (source, error) {
+// its series; by the user's keys for series, empty to take those that vary. all
+// are the rows of the selection, of which rows have something to show.
+func arrange(all, rows []*analyze.Summary, along []key, by []string) (source, error) {
 	taken := names(along)
 	candidates := without(allKeys(), taken...)
 	series, err := pick(by)
@@ -38,12 +40,30 @@ func arrange(rows []*analyze.Summary, along []key, by []string) (source, error) 
 		return source{}, fmt.Errorf("two cases would fall on one point (%s): they differ in %s; add that to --by or narrow the cases with --where",
 			title(append(slices.Clip(series), along...), a), strings.Join(differing(candidates, a, b), " and "))
 	}
-	src := source{rows, series, groups(series, rows)}
+	src := source{rows: rows, series: series, groups: groups(series, rows)}
 	if n := len(src.groups); n > maxSeries {
 		return source{}, fmt.Errorf("%d series (%s) cannot be told apart in one figure, at most %d can: narrow the cases with --where",
 			n, strings.Join(names(series), " × "), maxSeries)
 	}
+	src.styles = styles(src, all)
 	return src, nil
+}
+
+// styles gives a series the place it has among those of the whole selection,
+// where those are not too many: it then looks the same in each kind of figure,
+// whichever others have nothing to show there.
+func styles(src source, all []*analyze.Summary) []int {
+	places := map[string]int{}
+	for i, g := range groups(src.series, all) {
+		places[tuple(src.series, g.rows[0])] = i
+	}
+	list := make([]int, len(src.groups))
+	for i, g := range src.groups {
+		if list[i] = i; len(places) <= maxSeries {
+			list[i] = places[tuple(src.series, g.rows[0])]
+		}
+	}
+	return list
 }
 
 // telling chooses the keys by which series differ.
@@ -208,7 +228,7 @@ func panelMetrics(rows []*analyze.Summary, wanted, own []string) (metrics []metr
 		case len(wanted) > 0:
 			return nil, nil, fmt.Errorf("no case has %s, whose rule `tokwatt metrics` gives", name)
 		default:
-			notes = append(notes, "No case has "+name+".")
+			notes = append(notes, fmt.Sprintf("No case has a figure for “%s”.", m.Label))
 		}
 	}
 	if len(metrics) == 0 {

@@ -292,13 +292,13 @@ func TestNotes(t *testing.T) {
 		want []string
 	}{
 		{"no interval", few, []string{"Median of 3 batches per point, single batches in faint dots. No whiskers: an interval of the median needs 6 batches."}},
-		{"all intervals", many, []string{"Median of 8 batches per point, single batches in faint dots. Whiskers: 95 % interval of the median over batches."}},
-		{"some", mixed, []string{"Median of 3–8 batches per point, single batches in faint dots. Whiskers: 95 % interval of the median over batches; points without whiskers: fewer than 6 batches."}},
-		{"losses", lost, []string{"Median of 8 batches per point, single batches in faint dots. Whiskers: 95 % interval of the median over batches.",
+		{"all intervals", many, []string{"Median of 8 batches per point, single batches in faint dots. Whiskers: 95 % interval of the median over batches, hidden where shorter than a mark."}},
+		{"some", mixed, []string{"Median of 3–8 batches per point, single batches in faint dots. Whiskers: 95 % interval of the median over batches, hidden where shorter than a mark; points without whiskers: fewer than 6 batches."}},
+		{"losses", lost, []string{"Median of 8 batches per point, single batches in faint dots. Whiskers: 95 % interval of the median over batches, hidden where shorter than a mark.",
 			"Requests that are not in the figures: 3 failed, 2 invalid."}},
-		{"a metric missing", set(many, "generation_tps", analyze.Stat{}), []string{"Median of 8 batches per point, single batches in faint dots. Whiskers: 95 % interval of the median over batches.",
-			"1 case of 2 without generation_tps, not drawn."}},
-		{"no pp", own, []string{"Median of 8 batches per point, single batches in faint dots. Whiskers: 95 % interval of the median over batches.",
+		{"a metric missing", set(many, "generation_tps", analyze.Stat{}), []string{"Median of 8 batches per point, single batches in faint dots. Whiskers: 95 % interval of the median over batches, hidden where shorter than a mark.",
+			"1 case of 2 without a figure: not in “Generation rate of a request”."}},
+		{"no pp", own, []string{"Median of 8 batches per point, single batches in faint dots. Whiskers: 95 % interval of the median over batches, hidden where shorter than a mark.",
 			"1 case without pp, not drawn."}},
 	}
 	for _, tt := range tests {
@@ -331,6 +331,53 @@ func TestFailedCasesAreNotInTheLegend(t *testing.T) {
 		}
 		if notes := strings.Join(fig.Notes, " "); !strings.Contains(notes, "failed") {
 			t.Errorf("%s: the notes do not tell of the failures: %s", name, notes)
+		}
+	}
+}
+
+// A series looks the same in a figure where those before it have nothing to show.
+func TestSeriesKeepTheirLooks(t *testing.T) {
+	rows := matrixOf(servers()[:3], []int64{128, 512}, []int64{1}, 6)
+	whole, err := Scaling(rows, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := withEnergy(rows, "gpu", 0.9, 1.1, false)
+	for i := range cases[:2] { // the first engine
+		cases[i].Batches = nil
+	}
+	energy, err := Energy(cases, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, got := whole.Panels[0].Series[1:], energy.Panels[0].Series
+	for i := range want {
+		if len(got) != len(want) || got[i].Name != want[i].Name || got[i].Style != want[i].Style || energy.Legend[got[i].Style] != whole.Legend[want[i].Style] {
+			t.Fatalf("energy has %+v with the legend %q, scaling %+v with %q", got, energy.Legend, want, whole.Legend)
+		}
+	}
+	if n := len(energy.seriesEntries(light())); n != len(got) {
+		t.Errorf("the legend tells %d of %d series", n, len(got))
+	}
+}
+
+// Marks that are not at their own place are told of.
+func TestMovedMarks(t *testing.T) {
+	apart := matrixOf(servers()[1:3], []int64{128, 512}, []int64{1}, 6)
+	alike := matrixOf([]server{servers()[0], servers()[0]}, []int64{128, 512}, []int64{1}, 6)
+	for i := range alike[2:] {
+		alike[2+i].Engine, alike[2+i].Stats = "other", alike[i].Stats
+	}
+	for name, tt := range map[string]struct {
+		rows []analyze.Summary
+		want bool
+	}{"apart": {apart, false}, "alike": {alike, true}} {
+		fig, err := Scaling(tt.rows, Options{Y: []string{"prompt_tps"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(fig.Notes[0], "stand side by side"); got != tt.want {
+			t.Errorf("%s: %q", name, fig.Notes[0])
 		}
 	}
 }

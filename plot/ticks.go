@@ -45,8 +45,9 @@ func niceStep(v float64) float64 {
 	return 10 * power
 }
 
-// decades is a logarithmic axis that holds both values: labels at 1, 2 and 5
-// while there are few of them, else at the powers of ten.
+// decades is a logarithmic axis that holds both values: labels at each multiple
+// where there is not even half a decade, at 1, 2 and 5 while those are few, else
+// at the powers of ten.
 func decades(min, max float64) (ticks []Tick, bottom, top float64) {
 	bottom, top = snapDown(min), snapUp(max)
 	if bottom == top {
@@ -64,7 +65,7 @@ func decades(min, max float64) (ticks []Tick, bottom, top float64) {
 				continue
 			}
 			t := Tick{Value: v}
-			if (m == 1 && math.Mod(e, stride) == 0) || (span <= 2.5 && (m == 1 || m == 2 || m == 5)) {
+			if (m == 1 && math.Mod(e, stride) == 0) || span <= 2.5 && (m == 1 || m == 2 || m == 5) || span < 0.5 {
 				t.Label = decimal(v, v)
 			}
 			ticks = append(ticks, t)
