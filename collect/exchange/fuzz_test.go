@@ -16,6 +16,9 @@ import (
 // FuzzRead reads anything as a file of each format. Whatever is in it, reading
 // ends, ids and numbers ascend, what belongs together is there, and the rows
 // can be derived.
+//
+// Fuzz with -fuzzminimizetime 1x: by default Go tries for up to a minute to make
+// each interesting file smaller, and runs nothing new meanwhile.
 func FuzzRead(f *testing.F) {
 	files, err := filepath.Glob("../../testdata/cases/import/*.json")
 	if err != nil || len(files) == 0 {
