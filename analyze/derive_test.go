@@ -379,7 +379,23 @@ func TestDeriveRates(t *testing.T) {
 			change: func(t *trial) { t.req.Report.CachedTokens = ptr(int64(-1)) }, figures: figures("cached_tokens", nil)},
 		{name: "all tokens in one packet", flags: []string{"coalesced_reads"}, stats: "scp",
 			change:  func(t *trial) { t.stream(8, 100, 0) },
-			figures: figures("generation_tps", nil, "tok_per_sec", 0.0, "itl_p50_ms", 0.0, "total_duration_ms", 100.0)},
+			figures: figures("generation_tps", nil, "tok_per_sec", 0.0, "itl_p50_ms", nil, "itl_max_ms", 0.0, "total_duration_ms", 100.0)},
+		{name: "a quarter of the gaps lost", flags: []string{"coalesced_reads"}, stats: "scp",
+			change: func(t *trial) {
+				t.stream(9, 100, 10)
+				t.cs.TG, t.req.Report.CompletionTokens = 9, ptr(int64(9))
+				t.req.Chunks[2].T, t.req.Chunks[6].T = t.req.Chunks[3].T, t.req.Chunks[7].T
+			},
+			figures: figures("itl_p50_ms", 10.0, "itl_max_ms", 20.0)},
+		{name: "over a quarter of the gaps lost", flags: []string{"coalesced_reads"}, stats: "scp",
+			change: func(t *trial) {
+				t.stream(9, 100, 10)
+				t.cs.TG, t.req.Report.CompletionTokens = 9, ptr(int64(9))
+				for _, i := range []int{2, 4, 6} {
+					t.req.Chunks[i].T = t.req.Chunks[i+1].T
+				}
+			},
+			figures: figures("itl_p50_ms", nil, "itl_p99_ms", nil, "itl_max_ms", 20.0, "generation_tps_client", 100.0)},
 		{name: "a span just under the floor", stats: "scp",
 			change:  func(t *trial) { t.stream(8, 100, 1); t.req.Chunks[8].T = 110*ms - 1 },
 			figures: figures("generation_tps", nil, "tok_per_sec", 0.0)},

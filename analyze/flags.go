@@ -49,7 +49,7 @@ var flags = [numFlags]Flag{
 	flagUncleanEnd:       {"unclean_end", "complete, but the end mark or the end of the transfer was missing"},
 	flagCountMismatch:    {"count_mismatch", "the server's token count and our recount differ by more than max(2, 2 %)"},
 	flagMultiTokenChunks: {"multi_token_chunks", "several tokens a chunk: gaps are between chunks"},
-	flagCoalescedReads:   {"coalesced_reads", "chunks that were read together bear one time: single gaps say less"},
+	flagCoalescedReads:   {"coalesced_reads", "chunks that were read together bear one time: itl_p50_ms and itl_p99_ms are NULL where over a quarter of the gaps are lost"},
 	flagEstimatedTokens:  {"estimated_tokens", "the server gave no count, so it is characters / 4: in no rate"},
 	flagImplausible:      {"implausible", "a server's figure that can't be true: in no figure"},
 	flagTTFTExceedsTotal: {"ttft_exceeds_total", "the first token is said to come after the last: in no figure"},

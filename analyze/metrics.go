@@ -103,8 +103,8 @@ func timeMetrics() []Metric {
 		t("generation_duration_ms", "Time of generation", "Time", "client, Ollama: server",
 			"total_duration − TTFT, at least 0; Ollama: eval_duration"),
 		t("load_duration_ms", "Time to load the model", "Time", "server", "time to load the model, as the server states it"),
-		t("itl_p50_ms", "Inter-token latency (median gap of a request)", "Gap between tokens", "client", "median gap between output arrivals; gaps between chunks where chunks carry several tokens"),
-		t("itl_p99_ms", "Inter-token latency (99th percentile of a request)", "Gap between tokens", "client", "99th percentile of the gaps; NULL under 100 of them"),
+		t("itl_p50_ms", "Inter-token latency (median gap of a request)", "Gap between tokens", "client", "median gap between output arrivals; gaps between chunks where chunks carry several tokens; NULL where over a quarter of the arrivals were read together with the one before"),
+		t("itl_p99_ms", "Inter-token latency (99th percentile of a request)", "Gap between tokens", "client", "99th percentile of the gaps; NULL under 100 of them, and with itl_p50_ms"),
 		t("itl_max_ms", "Longest gap between tokens of a request", "Gap between tokens", "client", "longest gap between output arrivals"),
 		elapsed,
 	}

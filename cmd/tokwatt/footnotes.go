@@ -39,6 +39,7 @@ var remarks = []remark{
 	{"in_stats and tokens_source = 'tokenizer'", "had no token count of the server's: counted with the model's tokenizer"},
 	{"in_stats and array_contains(flags, 'count_mismatch')", "had another token count than the model's own tokenizer finds"},
 	{"in_stats and array_contains(flags, 'not_streamed')", "came whole where a stream was asked: no times of ours"},
+	{"in_stats and array_contains(flags, 'coalesced_reads') and itl_p50_ms is null", "whose tokens were read several at a time: no ITL; gen has the mean"},
 	{"in_stats and array_contains(flags, 'multi_token_chunks')", "with several tokens a chunk: ITL is between chunks"},
 	{"in_stats and array_contains(flags, 'model_mismatch')", "were answered by another model"},
 	{"in_stats and array_contains(flags, 'throttled')", "while heat or a power limit slowed this host"},
