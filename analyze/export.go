@@ -110,7 +110,7 @@ func (x *exporter) run(ctx context.Context, recs iter.Seq2[collect.Record, error
 	if err := x.finish(); err != nil {
 		return err
 	}
-	if err := errors.Join(x.chunks.close(), x.tables.close()); err != nil {
+	if err := cmp.Or(x.chunks.close(), x.tables.close()); err != nil {
 		return err
 	}
 	x.done.Rows = x.tables.rows()

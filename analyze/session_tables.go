@@ -1,6 +1,6 @@
 package analyze
 
-import "errors"
+import "cmp"
 
 // sessionTables are the writers of a session's tables.
 type sessionTables struct {
@@ -17,7 +17,7 @@ type sessionTables struct {
 
 func openTables(files *fileSet) (*sessionTables, error) {
 	t := new(sessionTables)
-	err := errors.Join(
+	err := cmp.Or( // what is wrong with the folder is so for each
 		open(files, "sessions", sessionColumns(), &t.sessions),
 		open(files, "segments", segmentColumns(), &t.segments),
 		open(files, "targets", targetColumns(), &t.targets),
@@ -45,7 +45,7 @@ func open[R any](files *fileSet, name string, cols []column[R], t **tableWriter[
 
 // close writes the ends of all files.
 func (t *sessionTables) close() error {
-	return errors.Join(t.sessions.close(), t.segments.close(), t.targets.close(), t.cases.close(),
+	return cmp.Or(t.sessions.close(), t.segments.close(), t.targets.close(), t.cases.close(),
 		t.batches.close(), t.requests.close(), t.chunks.close(), t.samples.close(), t.energy.close())
 }
 

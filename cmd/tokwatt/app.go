@@ -16,6 +16,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"tokwatt/analyze"
 	"tokwatt/store"
 )
 
@@ -145,7 +146,17 @@ func (a *app) noCommand(ctx context.Context, cmd *cli.Command) error {
 			return a.again(ctx, "tokwatt", name, "--help")
 		}
 	}
-	return usagef("there is no command %q: %s", name, didYouMean(cli.SuggestCommand(cmd.Commands, name), "tokwatt"))
+	return noSuchCommand(cmd, name)
+}
+
+// noSuchCommand says which of a command's own was perhaps meant.
+func noSuchCommand(cmd *cli.Command, name string) error {
+	var known []string
+	for _, c := range cmd.VisibleCommands() {
+		known = append(known, c.Name)
+	}
+	whole := strings.TrimPrefix(cmd.FullName()+" "+name, "tokwatt ")
+	return usagef("there is no command %q: %s", whole, didYouMean(analyze.Nearest(name, known), cmd.FullName()))
 }
 
 // again runs another command line in this process. It gets a context of its
@@ -158,14 +169,19 @@ func (a *app) again(ctx context.Context, line ...string) error {
 }
 
 // onUsageError turns the flag parser's complaint into a sentence with a hint.
+// Where a command of a command was mistyped, its flags are unknown too.
 func onUsageError(_ context.Context, cmd *cli.Command, err error, _ bool) error {
 	msg := err.Error()
 	if _, name, ok := strings.Cut(msg, "flag provided but not defined: "); ok {
-		near := nearest(cmd.VisibleFlags(), strings.TrimLeft(name, "-"))
+		if first := cmd.Args().First(); first != "" && len(cmd.VisibleCommands()) > 0 {
+			return noSuchCommand(cmd, first)
+		}
+		name = strings.TrimLeft(name, "-")
+		near := nearestFlag(cmd.VisibleFlags(), name)
 		if near != "" {
 			near = "--" + near
 		}
-		return usagef("%s has no flag %s: %s", cmd.Name, name, didYouMean(near, cmd.FullName()))
+		return usagef("%s has no flag %s: %s", cmd.Name, dashed(name), didYouMean(near, cmd.FullName()))
 	}
 	if m := badValue.FindStringSubmatch(msg); m != nil {
 		return usagef("--%s %s: must be %s", m[2], m[1], wanted(cmd, m[2]))
@@ -173,15 +189,21 @@ func onUsageError(_ context.Context, cmd *cli.Command, err error, _ bool) error 
 	return usagef("%s: `%s --help` shows how it is called", msg, cmd.FullName())
 }
 
-// nearest is the flag that a name that is none may stand for; empty: none.
-func nearest(flags []cli.Flag, name string) string {
-	name = strings.ToLower(strings.ReplaceAll(name, "_", "-"))
-	for _, f := range flags {
-		if slices.Contains(f.Names(), name) {
-			return name
-		}
+// dashed is a flag's name as it is typed.
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
 	}
-	return strings.TrimLeft(cli.SuggestFlag(flags, name, true), "-")
+	return "--" + name
+}
+
+// nearestFlag is the flag that a name that is none may stand for; empty: none.
+func nearestFlag(flags []cli.Flag, name string) string {
+	var known []string
+	for _, f := range flags {
+		known = append(known, f.Names()...)
+	}
+	return analyze.Nearest(name, known)
 }
 
 // didYouMean ends a sentence about a word that is none of a command's.
@@ -238,7 +260,7 @@ func noArgs(cmd *cli.Command) error {
 // storePath is the store's file: --db, or a file in the user's data folder.
 func storePath(cmd *cli.Command) (string, error) {
 	if p := cmd.String("db"); p != "" {
-		return p, nil
+		return p, fileHere("--db", p)
 	}
 	if dir := os.Getenv("XDG_DATA_HOME"); dir != "" {
 		return filepath.Join(dir, "tokwatt", "tokwatt.db"), nil

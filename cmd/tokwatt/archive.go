@@ -37,6 +37,9 @@ one that is there already is left as it is, unless it is damaged.`,
 			if cmd.String("to") == "" {
 				return usagef("archive needs --to, the folder of the dataset")
 			}
+			if err := datasetHere("--to", cmd.String("to")); err != nil {
+				return err
+			}
 			db, err := openStore(cmd)
 			if err != nil {
 				return err

@@ -30,6 +30,9 @@ when files take their places may see rows twice: docs/scale-out.md.`,
 			if cmd.Args().Len() != 1 {
 				return usagef("archive compact needs one argument, the folder of the dataset")
 			}
+			if err := datasetHere("archive compact", dir); err != nil {
+				return err
+			}
 			if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 				return usagef("archive compact %s: there is no such folder", dir)
 			}

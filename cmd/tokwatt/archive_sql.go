@@ -57,7 +57,7 @@ func sqlRoot(cmd *cli.Command) (string, error) {
 	if cmd.Args().Len() != 1 || root == "" {
 		return "", usagef("archive sql needs one argument, the dataset as the engine finds it: a folder or a URL")
 	}
-	if strings.Contains(root, "://") {
+	if address.MatchString(root) {
 		return root, nil
 	}
 	return filepath.Abs(root)

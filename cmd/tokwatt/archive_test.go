@@ -88,4 +88,39 @@ func TestWrongDatasetFolders(t *testing.T) {
 	}
 }
 
+// TestAddressesAreNoFolders: nothing is made by the name of an address.
+func TestAddressesAreNoFolders(t *testing.T) {
+	db, dir := fixture(t), t.TempDir()
+	t.Chdir(dir)
+	const secret = "s3://me:geheim@bench/data?key=geheim"
+	for _, args := range [][]string{
+		{"archive", "--db", db, "--to", secret}, {"archive", "compact", secret}, {"check", secret},
+		{"check", "--db", db, "--repair-to", secret}, {"list", "--db", secret}, {"archive", "--db", secret, "--to", "x"},
+		{"export", "--db", db, "--format", "csv", "--out", secret},
+	} {
+		r := tokwatt(t, "", args...)
+		if r.code != exitUsage || !strings.Contains(r.err, "s3://bench/data: ") || strings.Contains(r.err, "geheim") || strings.Count(r.err, "\n") != 1 {
+			t.Errorf("%q: exit %d: %s%s", args, r.code, r.out, r.err)
+		}
+	}
+	if made, _ := os.ReadDir("."); len(made) > 0 {
+		t.Errorf("made: %v", made)
+	}
+	if r := tokwatt(t, "", "archive", "--db", db, "--to", "./s3://x"); r.code != 0 {
+		t.Errorf("a folder of such a name: exit %d: %s", r.code, r.err)
+	}
+}
+
+// TestFolderThatCannotBeMade is said once, not once a table.
+func TestFolderThatCannotBeMade(t *testing.T) {
+	to := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(to, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := tokwatt(t, "", "archive", "--db", fixture(t), "--to", to+"/x")
+	if r.code == 0 || strings.Count(r.err, "\n") != 1 {
+		t.Errorf("exit %d: %s", r.code, r.err)
+	}
+}
+
 func inAnHour() time.Time { return time.Now().Add(time.Hour) }

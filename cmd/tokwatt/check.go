@@ -36,6 +36,9 @@ folder: tokwatt check dataset. It says what can be saved, and how.`,
 				return err
 			}
 			if to := cmd.String("repair-to"); to != "" {
+				if err := fileHere("--repair-to", to); err != nil {
+					return err
+				}
 				report, err := db.RepairTo(ctx, to)
 				if err != nil {
 					return storeError(err)

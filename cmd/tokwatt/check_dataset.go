@@ -12,6 +12,9 @@ import (
 
 // checkDataset verifies a dataset folder.
 func (a *app) checkDataset(ctx context.Context, cmd *cli.Command, dir string) error {
+	if err := datasetHere("check", dir); err != nil {
+		return err
+	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return usagef("check %s: there is no such folder; a store is named with --db", dir)
 	}

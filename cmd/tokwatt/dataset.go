@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -64,9 +65,8 @@ func openDataset(ctx context.Context, root string, ids ...string) (*duck.DB, err
 
 // isDataset refuses what is no dataset as the caller's fault.
 func isDataset(root string) error {
-	if strings.Contains(root, "://") {
-		return usagef("--dataset %s: reading it needs DuckDB's extension httpfs, which this build has not and tokwatt doesn't download: "+
-			"copy or mount the folder, or ask it with DuckDB's own program, for which `tokwatt archive sql` prints the tables", withoutSecretsIn(root))
+	if err := datasetHere("--dataset", root); err != nil {
+		return err
 	}
 	if info, err := os.Stat(root); err != nil || !info.IsDir() {
 		return usagef("--dataset %s: there is no such folder", root)
@@ -75,6 +75,28 @@ func isDataset(root string) error {
 		return usagef("--dataset %s: %w", root, err)
 	}
 	return nil
+}
+
+// address is how s3://bucket/dataset and its like begin.
+var address = regexp.MustCompile("^[A-Za-z][A-Za-z0-9+.-]*://")
+
+// fileHere refuses an address where a file of this host is wanted, before a
+// folder of that name is made.
+func fileHere(what, path string) error {
+	if !address.MatchString(path) {
+		return nil
+	}
+	return usagef("%s %s: tokwatt reads and writes files of this host alone: name one of them", what, withoutSecretsIn(path))
+}
+
+// datasetHere is the same for a dataset's folder, which other programs do
+// reach.
+func datasetHere(what, root string) error {
+	if !address.MatchString(root) {
+		return nil
+	}
+	return usagef("%s %s: a dataset there needs DuckDB's extension httpfs, which this build has not and tokwatt doesn't download: "+
+		"copy or mount the folder, or ask it with DuckDB's own program, for which `tokwatt archive sql` prints the tables", what, withoutSecretsIn(root))
 }
 
 // withoutSecretsIn is the address of a dataset without user, password and

@@ -28,6 +28,9 @@ a second demo adds a session there. It runs the commands that it prints.`,
 				return usage(duck.ErrUnavailable)
 			}
 			dir := cmd.String("out")
+			if err := fileHere("--out", dir); err != nil {
+				return err
+			}
 			for _, line := range demoLines(dir) {
 				fmt.Fprintf(a.out, "\n$ %s\n", strings.Join(line, " "))
 				if err := a.again(ctx, line...); err != nil {

@@ -29,6 +29,9 @@ type outFile struct {
 // openOut finds out, before anything is done for it, whether a file can be
 // written. A pipe is held open from here on, so that its reader stays.
 func openOut(cmd *cli.Command, flag, path string) (*outFile, error) {
+	if err := fileHere("--"+flag, path); err != nil {
+		return nil, err
+	}
 	o := &outFile{flag: flag, path: path}
 	err := o.find()
 	if err == nil {
