@@ -114,6 +114,9 @@ func (a *app) importAll(ctx context.Context, cmd *cli.Command, db *store.Store) 
 			a.printImported(f)
 		}
 	}
+	if id := newestOf(files); id != "" && !cmd.Bool("json") {
+		fmt.Fprintf(a.out, "next: tokwatt summary %s\n", shortID(id))
+	}
 	if cmd.Bool("json") {
 		if err := a.printJSON(sumImported(files)); err != nil {
 			return err
@@ -123,6 +126,16 @@ func (a *app) importAll(ctx context.Context, cmd *cli.Command, db *store.Store) 
 		return end
 	}
 	return verdictOf(files)
+}
+
+// newestOf is the session that was imported last.
+func newestOf(files []*importedFile) string {
+	for _, f := range slices.Backward(files) {
+		if n := len(f.Sessions); n > 0 {
+			return f.Sessions[n-1]
+		}
+	}
+	return ""
 }
 
 // importedFile is what became of a file.
@@ -138,6 +151,9 @@ type importedFile struct {
 	Bad        int64    `json:"bad"`        // rows left out
 	BadRows    []badRow `json:"bad_rows"`   // the first of them
 	Error      string   `json:"error"`      // why nothing more of it could be read
+
+	alike string // the format of its content, where --format said another
+	kept  string // a session that was there and keeps its label and tags, where others were given
 }
 
 // badRow is a row that was left out.
@@ -171,7 +187,7 @@ func verdictOf(files []*importedFile) error {
 	for _, f := range files {
 		rows += f.Rows
 		bad += f.Bad
-		known += len(f.Duplicates) + len(f.Lost)
+		known += len(f.Duplicates) + len(f.Sessions)
 		if f.Error != "" {
 			bad++
 		}
@@ -212,7 +228,13 @@ func (a *app) printImported(f *importedFile) {
 	if len(f.Duplicates) > 0 {
 		fmt.Fprintf(a.out, "%s: %s already there: %s\n", name, plural(int64(len(f.Duplicates)), "session"), shortIDs(f.Duplicates))
 	}
-	if len(f.Sessions)+len(f.Duplicates) == 0 && f.Error == "" && f.Bad == 0 {
+	if f.kept != "" {
+		fmt.Fprintf(a.err, "%s: what is there keeps its label and tags: to change them `tokwatt delete %s`, then import again\n", name, shortID(f.kept))
+	}
+	switch {
+	case f.alike != "" && len(f.Sessions)+len(f.Duplicates) == 0:
+		fmt.Fprintf(a.err, "%s: nothing in it reads as %s; its content looks like %s: leave --format out\n", name, f.Format, f.alike)
+	case len(f.Sessions)+len(f.Duplicates) == 0 && f.Error == "" && f.Bad == 0:
 		fmt.Fprintf(a.err, "%s: %s without any result\n", name, said(f))
 	}
 	for _, why := range f.Lost {

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -84,7 +85,24 @@ func (im *importer) file(ctx context.Context, cmd *cli.Command, f *importedFile)
 		f.Error = err.Error()
 		return nil
 	}
+	f.alike = alike(in, r)
 	return im.records(ctx, exchange.Read(ctx, in))
+}
+
+// alike names the format that a file's content has, where --format says another.
+func alike(in exchange.Input, r *os.File) string {
+	named := in.Format
+	if named == "" {
+		return ""
+	}
+	if isStore(r) {
+		return storeFormat
+	}
+	in.Format = ""
+	if format, err := exchange.FormatOf(in); err == nil && format != named {
+		return format
+	}
+	return ""
 }
 
 func open(a *app, path string) (*os.File, error) {
@@ -199,7 +217,9 @@ func (im *importer) record(ctx context.Context, rec collect.Record) error {
 		im.requests += int64(len(rec.Requests))
 	case *collect.Lost:
 		im.lost = true
-		im.now.Lost = append(im.now.Lost, rec.Message)
+		if im.foreign() { // else it is old news, of when the session was measured
+			im.now.Lost = append(im.now.Lost, rec.Message)
+		}
 	}
 	if im.requests >= flushRequests {
 		return im.flush(ctx)
@@ -210,13 +230,16 @@ func (im *importer) record(ctx context.Context, rec collect.Record) error {
 // begin takes a session in hand, unless the store has it. One whose import was
 // interrupted, or that has grown since, is taken anew.
 func (im *importer) begin(ctx context.Context, s *collect.Session) error {
-	if o := s.Imported; o != nil && im.now.Format != storeFormat && im.now.Format != datasetFormat {
+	if o := s.Imported; o != nil && im.foreign() {
 		im.now.Tool, im.now.Version = o.Tool, o.ToolVersion
 		s.Label, s.Tags = cmp.Or(im.label, s.Label), im.tags
 	}
 	if old, has := im.known[s.ID]; has {
 		if !im.partial(old) && !im.grown(old) {
 			im.now.Duplicates = append(im.now.Duplicates, s.ID)
+			if im.foreign() && im.renamed(old) {
+				im.now.kept = s.ID
+			}
 			return nil
 		}
 		if err := im.db.Delete(ctx, s.ID); err != nil {
@@ -226,6 +249,21 @@ func (im *importer) begin(ctx context.Context, s *collect.Session) error {
 	}
 	im.id, im.pending = s.ID, append(im.pending[:0], s)
 	return nil
+}
+
+// foreign reports whether the file in hand is of another tool.
+func (im *importer) foreign() bool {
+	return im.now.Format != storeFormat && im.now.Format != datasetFormat
+}
+
+// renamed reports whether the user gave a name that a session of the store
+// does not have.
+func (im *importer) renamed(old store.SessionInfo) bool {
+	if old.Session == nil {
+		return false
+	}
+	lacks := func(tag string) bool { return !slices.Contains(old.Session.Tags, tag) }
+	return im.label != "" && im.label != old.Session.Label || slices.ContainsFunc(im.tags, lacks)
 }
 
 // partial reports whether a session of the store is an import that was

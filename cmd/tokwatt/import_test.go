@@ -63,6 +63,11 @@ func TestImport(t *testing.T) {
 	write("empty.md", importCase(t, "llama-bench-md-empty"))
 	write("nothing.json", nil)
 	write("foreign.txt", []byte("hello\n"))
+	for _, name := range []string{"own.csv", "own.jsonl", "own.txt"} {
+		if got := tokwatt(t, "", "export", "--db", fixture(t), "--out", name); got.code != 0 {
+			t.Fatal(got.err)
+		}
+	}
 	for _, c := range []struct {
 		args     string
 		code     int
@@ -71,6 +76,11 @@ func TestImport(t *testing.T) {
 		{"results.json", 0, "results.json: exo-bench, 4 requests in 1 session: 0000", ""},
 		{"results.json", 0, "results.json: 1 session already there: 0000", ""},
 		{"renamed.json", 0, "renamed.json: 1 session already there", ""},
+		{"--label x results.json", 0, "already there", "keeps its label and tags: to change them `tokwatt delete 0000"},
+		{"own.csv", 3, "", "own.csv is tokwatt's own export of figures"},
+		{"own.jsonl", 3, "", "own.jsonl is tokwatt's own export of figures"},
+		{"own.txt", 3, "", "own.txt is tokwatt's own export of figures"},
+		{"--format vllm bench.txt", 3, "", "bench.txt: nothing in it reads as vllm; its content looks like llama-bench"},
 		{"cut.jsonl", 1, "cut.jsonl: llama-bench b6264-abc1234, 2 requests in 1 session", "cut.jsonl, line 3: it breaks off"},
 		{"empty.md", 3, "", "empty.md: llama-bench without any result\ntokwatt: nothing was imported"},
 		{"nothing.json", 3, "", "nothing.json is empty"},
@@ -82,6 +92,10 @@ func TestImport(t *testing.T) {
 		{"", 2, "", "import needs files"},
 	} {
 		got := tokwatt(t, "", append([]string{"import"}, strings.Fields(c.args)...)...)
+		next := strings.Contains(got.out, "next: tokwatt summary 0")
+		if next != strings.Contains(got.out, "request") {
+			t.Errorf("import %s: what comes next is not told: %s", c.args, got.out)
+		}
 		if got.code != c.code || !strings.Contains(got.out, c.out) || !strings.Contains(got.err, c.err) || c.err == "" && got.err != "" {
 			t.Errorf("import %s: exit %d, want %d\n%s%s", c.args, got.code, c.code, got.out, got.err)
 		}
@@ -229,5 +243,28 @@ func TestImportInterrupted(t *testing.T) {
 	}
 	if all, _ = db.Sessions(t.Context()); len(all) != 1 || all[0].End.Status != collect.StatusComplete || all[0].Batches != runs+1 {
 		t.Errorf("%+v", all)
+	}
+}
+
+// TestImportTellsNoOldNews copies a store in which something was not measured:
+// that was told when it happened.
+func TestImportTellsNoOldNews(t *testing.T) {
+	from := store.Open(filepath.Join(t.TempDir(), "s.db"), store.Options{})
+	recs := []collect.Record{
+		&collect.Session{ID: "019b8d99-6a16-74ec-a123-ff9349242504"},
+		&collect.Segment{Segment: 1},
+		&collect.Lost{Segment: 1, Model: "m", Message: "no memory"},
+		&collect.End{Status: collect.StatusFailed},
+	}
+	if err := from.PutAll(t.Context(), recs[0].(*collect.Session).ID, recs); err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(t.TempDir(), "t.db")
+	got := tokwatt(t, "", "--db", to, "import", from.Path())
+	if got.code != 0 || got.err != "" || !strings.Contains(got.out, "0 requests in 1 session") {
+		t.Errorf("exit %d: %s%s", got.code, got.out, got.err)
+	}
+	if shown := tokwatt(t, "", "--db", to, "show", "last"); !strings.Contains(shown.out, "no memory") {
+		t.Error(shown.out, shown.err)
 	}
 }

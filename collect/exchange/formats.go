@@ -50,18 +50,37 @@ func (in *Input) format() (Format, error) {
 	if in.Format != "" {
 		return Format{}, fmt.Errorf("there is no format %q: there are %s", in.Format, strings.Join(names, ", "))
 	}
-	head := make([]byte, min(headBytes, in.Size))
-	n, err := in.R.ReadAt(head, 0)
-	if err != nil && err != io.EOF {
+	head, err := in.head()
+	if err != nil {
 		return Format{}, err
 	}
-	head = bytes.TrimPrefix(head[:n], []byte("\xef\xbb\xbf"))
+	if ownRows(head) {
+		return Format{}, &OwnExportError{File: filepath.Base(in.Name)}
+	}
 	for _, f := range Formats() {
 		if f.claims(head) {
 			return f, nil
 		}
 	}
 	return Format{}, &UnknownFormatError{File: filepath.Base(in.Name), Empty: len(bytes.TrimSpace(head)) == 0}
+}
+
+// head is the beginning of the file, by which its format is told.
+func (in *Input) head() ([]byte, error) {
+	head := make([]byte, min(headBytes, in.Size))
+	n, err := in.R.ReadAt(head, 0)
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	return bytes.TrimPrefix(head[:n], []byte("\xef\xbb\xbf")), nil
+}
+
+// ownRows reports whether a file is what RequestRows or Benchstat gave.
+func ownRows(head []byte) bool {
+	if bytes.Contains(head, []byte("BenchmarkTokwatt/")) {
+		return true
+	}
+	return bytes.Contains(head, []byte("generation_tps_source")) && bytes.Contains(head, []byte("session_id"))
 }
 
 // FormatOf names the format in which Read reads a file.
@@ -81,4 +100,12 @@ func (e *UnknownFormatError) Error() string {
 		return e.File + " is empty"
 	}
 	return e.File + " is in no format that import knows by its content: name it with --format"
+}
+
+// OwnExportError is a file of figures that tokwatt itself exported: what they
+// were computed of is not in it.
+type OwnExportError struct{ File string }
+
+func (e *OwnExportError) Error() string {
+	return e.File + " is tokwatt's own export of figures, which lacks what they were computed of: import the store they are of, a folder of `tokwatt archive`, or a file of `tokwatt export --format exo`"
 }
