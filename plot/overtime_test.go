@@ -54,6 +54,29 @@ func TestHistoryMarksVersions(t *testing.T) {
 	}
 }
 
+// What changed and has no lane is told with its days.
+func TestHistoryTellsOfChangesWithoutALane(t *testing.T) {
+	rows, sessions := historyOf(servers(), 40, []int64{512}, 9*24*time.Hour, "studio", "mini")
+	fig, err := History(rows, sessions, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(fig.Panels[0].Lanes); n != maxVersionLanes {
+		t.Errorf("%d lanes", n)
+	}
+	at := slices.IndexFunc(fig.Notes, func(n string) bool { return strings.HasPrefix(n, "Changed as well") })
+	want := "the system of mini: macOS 26.0, macOS 26.1 from "
+	for _, s := range sessions {
+		if s.Host == "mini" && s.OS == "macOS 26.1" {
+			want += s.StartedAt.Format("2 Jan 2006")
+			break
+		}
+	}
+	if at < 0 || !strings.Contains(fig.Notes[at], want) || !strings.Contains(fig.Notes[at], "sglang: ") {
+		t.Errorf("notes %q, want %q", fig.Notes, want)
+	}
+}
+
 func TestHistoryRefuses(t *testing.T) {
 	rows, sessions := historyOf(servers()[:1], 3, []int64{512}, time.Hour)
 	twice := append(slices.Clone(rows), rows[0])

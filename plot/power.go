@@ -22,6 +22,17 @@ const (
 	maxScopes = 7 // colours: dashes can't be told apart in a trace
 )
 
+// during says in the title what of the session is shown.
+func (o PowerOptions) during() string {
+	switch {
+	case o.Batch != 0:
+		return fmt.Sprintf(" during batch %d", o.Batch)
+	case o.Case != 0:
+		return fmt.Sprintf(" while the batches of case %d ran", o.Case)
+	}
+	return " while the batches ran"
+}
+
 // Power shows the power of each sensor over the time of one session: a panel a
 // node, a line a scope, and behind them the batches with their phases and the
 // quiet windows. Counters and averages are steps, each as high as the mean
@@ -49,7 +60,7 @@ func Power(s analyze.PowerSession, opt PowerOptions) (*Figure, error) {
 	bands, phased := bandsOf(&s, c, window)
 	lanes, lanesNote := lanesOf(&s, c, window)
 	fig := &Figure{
-		Title:    "Power of " + nodesTitle(channels) + " while the batches ran",
+		Title:    "Power of " + nodesTitle(channels) + opt.during(),
 		Subtitle: powerSubtitle(&s, channels),
 		Panels:   panels,
 		Legend:   names,

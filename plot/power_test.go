@@ -59,7 +59,11 @@ func TestPowerOfAMac(t *testing.T) {
 
 // The streams of a batch begin one after the other.
 func TestPowerPhasesOfStreams(t *testing.T) {
-	p := drawPower(t, cluster(), PowerOptions{Batch: 3}).Panels[0]
+	f := drawPower(t, cluster(), PowerOptions{Batch: 3})
+	if !strings.HasSuffix(f.Title, " during batch 3") {
+		t.Errorf("the title is %q", f.Title)
+	}
+	p := f.Panels[0]
 	var kinds []BandKind
 	for _, b := range p.Bands {
 		kinds = append(kinds, b.Kind)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"tokwatt/analyze"
 )
@@ -38,7 +39,7 @@ func (t timeline) lanes(rows []*analyze.Summary, window stretch) (lanes [][]Labe
 		case len(stretches) == 0:
 			continue
 		case len(lanes) == maxVersionLanes:
-			left = append(left, u.thing())
+			left = append(left, u.changed(stretches))
 			continue
 		}
 		for _, s := range stretches[1:] {
@@ -55,7 +56,7 @@ func (t timeline) lanes(rows []*analyze.Summary, window stretch) (lanes [][]Labe
 		notes = append(notes, "In all sessions: "+strings.Join(constant, ", ")+".")
 	}
 	if left != nil {
-		notes = append(notes, "Changed as well, and is not marked: "+strings.Join(left, ", ")+".")
+		notes = append(notes, "Changed as well, and is not marked: "+strings.Join(left, "; ")+".")
 	}
 	slices.Sort(changes)
 	return lanes, slices.Compact(changes), notes
@@ -117,6 +118,22 @@ func (u used) thing() string {
 		return "the system of " + host
 	}
 	return cmp.Or(u.name, "the system")
+}
+
+// changed tells in words what a lane would show: each version with the day from
+// which on it was in use, of many the first and the last.
+func (u used) changed(stretches []Label) string {
+	from := func(l Label) string {
+		return l.Text + " from " + time.UnixMilli(int64(l.From*1000)).UTC().Format("2 Jan 2006")
+	}
+	if n := len(stretches); n > 3 {
+		return fmt.Sprintf("%s: %d versions, %s to %s", u.thing(), n, stretches[0].Text, from(stretches[n-1]))
+	}
+	words := []string{u.thing() + ": " + stretches[0].Text}
+	for _, s := range stretches[1:] {
+		words = append(words, from(s))
+	}
+	return strings.Join(words, ", ")
 }
 
 // called is a version with the name of what it is of.
