@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v3"
+
+	"tokwatt/analyze"
 )
 
 // completion dresses the library's command that prints completion scripts.
@@ -30,8 +32,9 @@ func (a *app) completion(c *cli.Command) {
 // own needs the package bash-completion.
 const bashScript = `_tokwatt() {
   local cur="${COMP_WORDS[COMP_CWORD]}" words=("${COMP_WORDS[@]:0:COMP_CWORD}") IFS=$'\n'
-  case "$cur" in -*) words+=("$cur") ;; esac
+  case "$cur" in -*|*,*) words+=("$cur") ;; esac
   COMPREPLY=($(compgen -W "$("${words[@]}" --generate-shell-completion 2>/dev/null)" -- "$cur"))
+  case "${COMPREPLY[0]}" in *=) compopt -o nospace 2>/dev/null ;; esac
 }
 complete -o bashdefault -o default -F _tokwatt tokwatt
 `
@@ -43,6 +46,9 @@ func (a *app) complete(ctx context.Context, cmd *cli.Command) {
 	if a.completeValue(ctx, cmd, typed) { // shells leave out an empty word
 		return
 	}
+	if typed == "=" { // the shell parts KEY=VALUE, and the value is the user's
+		return
+	}
 	if strings.HasPrefix(typed, "-") {
 		for _, f := range cmd.VisibleFlags() {
 			fmt.Fprintln(a.out, "--"+f.Names()[0])
@@ -52,11 +58,26 @@ func (a *app) complete(ctx context.Context, cmd *cli.Command) {
 	if a.completeValue(ctx, cmd, wordBefore(os.Args)) {
 		return
 	}
+	selects := cmd.ArgsUsage == "A B"
+	if at := strings.LastIndex(typed, ","); selects && at >= 0 {
+		a.completeKeys(typed[:at+1])
+		return
+	}
 	for _, c := range cmd.VisibleCommands() {
 		fmt.Fprintln(a.out, c.Name)
 	}
-	if strings.Contains(cmd.ArgsUsage, "ID") || cmd.ArgsUsage == "A B" {
+	if selects || strings.Contains(cmd.ArgsUsage, "ID") {
 		a.completeSessions(ctx, cmd)
+	}
+	if selects {
+		a.completeKeys("")
+	}
+}
+
+// completeKeys prints the keys of conditions, behind what is typed already.
+func (a *app) completeKeys(typed string) {
+	for _, key := range analyze.GroupKeys() {
+		fmt.Fprintln(a.out, typed+key+"=")
 	}
 }
 
@@ -67,8 +88,12 @@ func (a *app) completeValue(ctx context.Context, cmd *cli.Command, word string) 
 	if name == word {
 		return false
 	}
-	if name == "resume" {
+	switch name {
+	case "resume":
 		a.completeSessions(ctx, cmd)
+		return true
+	case "where":
+		a.completeKeys("")
 		return true
 	}
 	values := valuesOf(cmd.Name, name)

@@ -30,6 +30,13 @@ func TestCompletion(t *testing.T) {
 		"query --format j":              "json jsonl",
 		"export --format ":              strings.Join(exportNames, " "),
 		"collect --resume ":             "last 019bc119-0100 019bc119-eb60",
+		"compare --metric ttft":         "ttft_ms ttft_client_ms",
+		"compare l":                     "last label=",
+		"compare last engine":           "engine= engine_version=",
+		"compare last,engine":           "last,engine= last,engine_version=",
+		"compare last pp=512,t":         "pp=512,tags= pp=512,tool_version= pp=512,tg=",
+		"compare engine = ":             "",
+		"plot latency --where model_i":  "model_id=",
 	} {
 		words := append([]string{"tokwatt"}, strings.Split(typed, " ")...)
 		ask := script + `tokwatt() { "$TOKWATT_TEST_BINARY" "$@"; }
