@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"tokwatt/analyze"
 	"tokwatt/analyze/duck"
 )
 
@@ -93,7 +94,16 @@ func (a *app) summarise(ctx context.Context, db *duck.DB, ids []string, format s
 	if err != nil {
 		return err
 	}
-	if len(all) == 0 {
+	return writeParts(ctx, a, db, ids, byTarget(all), func(rows []analyze.Summary, notes map[targetKey][]string) {
+		mind := notes[targetKey{rows[0].SessionID, rows[0].TargetID}]
+		writeSummary(a.out, rows, format, percentiles, append(mind, fewBatches(rows)...))
+	})
+}
+
+// writeParts writes the parts of an answer about some sessions, each with what
+// is to be minded of its targets.
+func writeParts[R any](ctx context.Context, a *app, db *duck.DB, ids []string, parts [][]R, write func(part []R, notes map[targetKey][]string)) error {
+	if len(parts) == 0 {
 		fmt.Fprintf(a.err, "no batch of session %s has ended yet\n", shortID(strings.Join(ids, ", ")))
 		return nil
 	}
@@ -101,12 +111,11 @@ func (a *app) summarise(ctx context.Context, db *duck.DB, ids []string, format s
 	if err != nil {
 		return err
 	}
-	for i, rows := range byTarget(all) {
+	for i, part := range parts {
 		if i > 0 {
 			fmt.Fprintln(a.out)
 		}
-		mind := notes[targetKey{rows[0].SessionID, rows[0].TargetID}]
-		writeSummary(a.out, rows, format, percentiles, append(mind, fewBatches(rows)...))
+		write(part, notes)
 	}
 	return nil
 }

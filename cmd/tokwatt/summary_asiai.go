@@ -25,21 +25,9 @@ func (a *app) summariseAsiai(ctx context.Context, db *duck.DB, ids []string, for
 	if err != nil {
 		return err
 	}
-	if len(all) == 0 {
-		fmt.Fprintf(a.err, "no batch of session %s has ended yet\n", shortID(strings.Join(ids, ", ")))
-		return nil
-	}
-	notes, err := footnotes(ctx, db, ids)
-	if err != nil {
-		return err
-	}
-	for i, rows := range bySession(all) {
-		if i > 0 {
-			fmt.Fprintln(a.out)
-		}
+	return writeParts(ctx, a, db, ids, bySession(all), func(rows []analyze.Asiai, notes map[targetKey][]string) {
 		writeAsiai(a.out, rows, format, notes)
-	}
-	return nil
+	})
 }
 
 func bySession(all []analyze.Asiai) [][]analyze.Asiai {
