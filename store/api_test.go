@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -119,6 +120,33 @@ func TestFind(t *testing.T) {
 			t.Errorf("%q: %s, %v", prefix, got, err)
 		case want == -2 && (!errors.As(err, &unknown) || len(unknown.Known) != 3 || unknown.Known[0] != ids[2]):
 			t.Errorf("%q: %s, %v", prefix, got, err)
+		}
+	}
+}
+
+// TestUndatedSessions: an imported session without a start is as new as its
+// import, in the list and for last.
+func TestUndatedSessions(t *testing.T) {
+	measured := time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)
+	const dated, undated, other = "019b8d99-6a00-7000-8000-000000000000", "00000000-1234-7000-8000-000000000000", "00000000-0001-7000-8000-000000000000"
+	s := temp(t)
+	for _, step := range []struct {
+		session collect.Session
+		want    []string
+	}{
+		{collect.Session{ID: undated, Imported: &collect.Origin{ImportedAt: measured.Add(-time.Hour)}}, []string{undated}},
+		{collect.Session{ID: dated, StartedAt: measured}, []string{undated, dated}},
+		{collect.Session{ID: other, Imported: &collect.Origin{ImportedAt: measured.Add(time.Hour)}}, []string{undated, dated, other}},
+	} {
+		put(t, s, step.session.ID, &step.session)
+		last, err := s.Find(t.Context(), Last)
+		infos, errs := s.Sessions(t.Context())
+		var got []string
+		for _, i := range infos {
+			got = append(got, i.ID)
+		}
+		if err != nil || errs != nil || !slices.Equal(got, step.want) || last != step.want[len(step.want)-1] {
+			t.Errorf("%v, last %s, want %v; %v %v", got, last, step.want, err, errs)
 		}
 	}
 }

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -13,7 +16,8 @@ import (
 	"tokwatt/store/internal/boltpage"
 )
 
-// Sessions describes every session, oldest first. It reads a few values of
+// Sessions describes every session, oldest first; an imported one of which
+// nobody says when it was measured has the place of its import. It reads a few values of
 // each. What is damaged is left out of its session; the error names the first
 // of it, and comes with all the rest.
 func (s *Store) Sessions(ctx context.Context) ([]SessionInfo, error) {
@@ -28,7 +32,43 @@ func (s *Store) Sessions(ctx context.Context) ([]SessionInfo, error) {
 	for i, id := range ids {
 		err = cmp.Or(err, s.describe(p, id, &infos[i]))
 	}
+	slices.SortStableFunc(infos, func(a, b SessionInfo) int { return placeOf(a.ID, a.Session).Compare(placeOf(b.ID, b.Session)) })
 	return infos, err
+}
+
+// placeOf is the time by which a session is older or newer than others: its
+// start, which its id has, or else its import.
+func placeOf(id string, session *collect.Session) time.Time {
+	if session != nil && session.StartedAt.IsZero() && session.Imported != nil {
+		return session.Imported.ImportedAt
+	}
+	return timeOf(uuid.MustParse(id))
+}
+
+// timeOf is the time in a UUIDv7.
+func timeOf(id uuid.UUID) time.Time {
+	return time.UnixMilli(int64(binary.BigEndian.Uint64(id[:8]) >> 16))
+}
+
+// undatedMS is the time, in milliseconds since 1970, below which an id has none:
+// exchange gives sessions without a start ids of that time's first minute.
+const undatedMS = 1 << 16
+
+// newest is the session that Sessions has last; ids are sorted and not empty.
+func (s *Store) newest(p *boltpage.File, ids []uuid.UUID) uuid.UUID {
+	newest := ids[len(ids)-1]
+	at := timeOf(newest)
+	for _, id := range ids {
+		if timeOf(id).UnixMilli() >= undatedMS {
+			break
+		}
+		rec, _ := s.recordAt(p, id, 0) // damaged: it has no place
+		session, _ := rec.(*collect.Session)
+		if place := placeOf(id.String(), session); !place.Before(at) {
+			newest, at = id, place
+		}
+	}
+	return newest
 }
 
 // sessionIDs finds the ids by leaping from one session's first key to the
@@ -161,7 +201,7 @@ func (s *Store) Find(ctx context.Context, prefix string) (string, error) {
 	defer f.Close()
 	ids, err := sessionIDs(p)
 	if prefix == Last && len(ids) > 0 {
-		return ids[len(ids)-1].String(), nil
+		return s.newest(p, ids).String(), nil
 	}
 	want := plain(prefix)
 	var found []string
