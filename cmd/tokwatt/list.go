@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +22,7 @@ func (a *app) list() *cli.Command {
 		Name:  "list",
 		Usage: "the sessions of the store, newest last",
 		Flags: []cli.Flag{
-			&cli.IntFlag{Name: "last", Usage: "`N` only the newest"},
+			&cli.IntFlag{Name: "last", Usage: "`N` only the newest", Validator: atLeast(1)},
 			&cli.StringFlag{Name: "tag", Usage: "`TAG` only those that have it"},
 			jsonFlag(),
 		},
@@ -89,7 +92,7 @@ func (a *app) listTable(ctx context.Context, cmd *cli.Command, sessions []store.
 		}
 		rows = append(rows, row)
 	}
-	room := screenWidth - 2*len(widths) // what the other columns leave
+	room := columns(a.out) - 2*len(widths) // what the other columns leave
 	for _, n := range widths {
 		room -= n
 	}
@@ -100,6 +103,15 @@ func (a *app) listTable(ctx context.Context, cmd *cli.Command, sessions []store.
 	}
 	t.Render()
 	return nil
+}
+
+// columns are those that a table may take: what COLUMNS says, else the
+// terminal's, else those of any screen.
+func columns(w io.Writer) int {
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	return cmp.Or(terminalWidth(w), screenWidth)
 }
 
 // modelsOf names the first model of a session, and how many more there are.

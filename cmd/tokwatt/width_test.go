@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -53,6 +54,19 @@ func TestListFitsAScreen(t *testing.T) {
 	}
 	if r := tokwatt(t, "", "list", "--tag", "zz", "--db", db); r.code != 0 || !strings.Contains(r.err, "no session has the tag zz") {
 		t.Errorf("exit %d: %s", r.code, r.err)
+	}
+}
+
+// TestListTakesTheRoomThereIs: of a wide screen all, of a narrow one no more.
+func TestListTakesTheRoomThereIs(t *testing.T) {
+	model := strings.Repeat("long-name", 8)
+	db := storeOf(t, kindsOf(collect.TargetInfo{Engine: "e", ModelID: model}, func(*collect.Request) {}, []float64{10})...)
+	for columns, whole := range map[string]bool{"160": true, "76": false, "none": false, "-3": false} {
+		t.Setenv("COLUMNS", columns)
+		r := tokwatt(t, "", "list", "--db", db)
+		if most, err := strconv.Atoi(columns); strings.Contains(r.out, model) != whole || err == nil && most > 0 && widest(r.out) > most {
+			t.Errorf("COLUMNS=%s: %d columns:\n%s%s", columns, widest(r.out), r.out, r.err)
+		}
 	}
 }
 
