@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/urfave/cli/v3"
 
@@ -43,6 +44,9 @@ func (a *app) writeReport(ctx context.Context, cmd *cli.Command) (err error) {
 			return err
 		}
 		defer file.Close()
+		if e := ending(out); !slices.Contains([]string{"html", "htm", ""}, e) {
+			return usagef("--out %s: a report is HTML: name a file that ends with .html, and print that as PDF from a browser where you need one", out)
+		}
 	}
 	page, err := a.reportOf(ctx, cmd)
 	if err != nil {
@@ -67,30 +71,37 @@ func (a *app) reportOf(ctx context.Context, cmd *cli.Command) (page *report.Page
 	defer func() { err = errors.Join(err, done()) }()
 	r := &reporter{db: db, id: ids[0]}
 	if cmd.String("dataset") == "" {
-		if r.sensors, err = sensorsOf(ctx, cmd, r.id); err != nil {
+		if err = r.readStore(ctx, cmd); err != nil {
 			return nil, err
 		}
 	}
 	return r.page(ctx)
 }
 
-// sensorsOf are what a session of the store says of its sensors; a dataset has
-// their readings alone.
-func sensorsOf(ctx context.Context, cmd *cli.Command, id string) ([]*collect.Sensors, error) {
+// readStore reads what a session of the store says of its sensors, of which a
+// dataset has the readings alone, and of what was not measured.
+func (r *reporter) readStore(ctx context.Context, cmd *cli.Command) error {
 	st, err := openStore(cmd)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var out []*collect.Sensors
-	for rec, err := range st.Records(ctx, id) {
+	var c closing
+	for rec, err := range st.Records(ctx, r.id) {
 		if ctx.Err() != nil {
-			return nil, err
+			return err
 		}
-		if s, ok := rec.(*collect.Sensors); ok && err == nil {
-			out = append(out, s)
+		if err != nil {
+			continue // the rows that SQL has are all that can be read
+		}
+		switch rec := rec.(type) {
+		case *collect.Sensors:
+			r.sensors = append(r.sensors, rec)
+		case *collect.Lost:
+			c.lost = append(c.lost, rec)
 		}
 	}
-	return out, nil
+	r.unmeasured = c.unmeasured()
+	return nil
 }
 
 // reporter asks SQL for what a page says of a session.
@@ -98,6 +109,8 @@ type reporter struct {
 	db      *duck.DB
 	id      string             // whole
 	sensors []*collect.Sensors // of a session of the store
+
+	unmeasured []string // what was not, and why, in sentences; as sensors
 
 	session   answer
 	segments  answer

@@ -49,12 +49,13 @@ func (r *reporter) lead() []string {
 // results are the headline figures, a table a target.
 func (r *reporter) results(ctx context.Context) (report.Section, error) {
 	s := report.Section{ID: "results", Title: "Results"}
+	s.Text = slices.Clone(r.unmeasured)
 	if len(r.summaries) == 0 {
-		s.Text = []string{"No batch of this session has ended, so there is no figure."}
+		s.Text = append(s.Text, "No batch of this session has ended, so there is no figure.")
 		return s, nil
 	}
-	s.Text = []string{"Medians first; below them mean ± sample standard deviation, below energies the bounds that the sensors' readings set to the median, or that nothing bounds them (indicative). " +
-		"n: requests behind the figures. CV: coefficient of variation of the batches' generation rate, under 5 % stable, under 10 % variable, else unstable."}
+	s.Text = append(s.Text, "Medians first; below them mean ± sample standard deviation, below energies the bounds that the sensors' readings set to the median, or that nothing bounds them (indicative). "+
+		"n: requests behind the figures. CV: coefficient of variation of the batches' generation rate, under 5 % stable, under 10 % variable, else unstable.")
 	notes, err := footnotes(ctx, r.db, []string{r.id})
 	if err != nil {
 		return s, err

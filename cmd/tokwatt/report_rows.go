@@ -142,9 +142,16 @@ func (r *reporter) failures(ctx context.Context) (report.Section, error) {
 	if err != nil {
 		return s, err
 	}
-	if len(found.rows) == 0 {
+	n, err := r.requestCount(ctx)
+	if err != nil {
+		return s, err
+	}
+	switch {
+	case n == 0:
+		s.Text = append([]string{"No request was made."}, r.unmeasured...)
+	case len(found.rows) == 0:
 		s.Text = []string{"No request failed, and none is invalid."}
-	} else {
+	default:
 		t := cut(found, mostRows).table(fmt.Sprintf("Requests that failed or are invalid (%s)", shownOf(len(found.rows), "kind")), 1)
 		t.Notes = []string{"invalid: a complete answer whose figures contradict each other. Neither kind is in any figure but the counts."}
 		s.Tables = append(s.Tables, t)
@@ -172,14 +179,19 @@ func flagMeaning(name string) string {
 	return "not known to this tokwatt"
 }
 
+func (r *reporter) requestCount(ctx context.Context) (int64, error) {
+	total, err := r.ask(ctx, "select count(*) as n from requests where "+r.of())
+	n, _ := total.value(0, "n").(int64)
+	return n, err
+}
+
 // requests are the single rows.
 func (r *reporter) requests(ctx context.Context) (report.Section, error) {
 	s := report.Section{ID: "requests", Title: "Requests"}
-	total, err := r.ask(ctx, "select count(*) as n from requests where "+r.of())
+	n, err := r.requestCount(ctx)
 	if err != nil {
 		return s, err
 	}
-	n, _ := total.value(0, "n").(int64)
 	if n == 0 {
 		s.Text = []string{"There is none."}
 		return s, nil

@@ -387,6 +387,25 @@ func TestReportOutline(t *testing.T) {
 	golden(t, "report/outline.txt", b.String())
 }
 
+// TestReportOfWhatWasLost: the reasons stand before everything else, and a
+// session without requests is not one without failures.
+func TestReportOfWhatWasLost(t *testing.T) {
+	needsSQL(t)
+	recs := kindsOf(collect.TargetInfo{Engine: "e", Driver: "openai", ModelID: "m"}, func(*collect.Request) {}, []float64{10})
+	lost := &collect.Lost{Segment: 1, Model: "m", Message: "no prompt of 32 tokens"}
+	none := slices.DeleteFunc(slices.Clone(recs), func(rec collect.Record) bool { _, ok := rec.(*collect.Batch); return ok })
+	for _, c := range []struct {
+		recs     []collect.Record
+		failures string
+	}{{recs, "No request failed, and none is invalid."}, {none, "No request was made."}} {
+		r := tokwatt(t, "", "report", "--db", storeOf(t, append(slices.Clone(c.recs), lost)...), "--out", "-")
+		reason, figures, failures := strings.Index(r.out, lost.Message), strings.Index(r.out, "<table"), strings.Index(r.out, c.failures)
+		if r.code != 0 || reason < 0 || failures < 0 || figures >= 0 && figures < reason {
+			t.Errorf("exit %d, the reason at %d, the first table at %d, %q at %d: %s", r.code, reason, figures, c.failures, failures, r.err)
+		}
+	}
+}
+
 // TestReportIsWritten: where to, and what is said where it can't be.
 func TestReportIsWritten(t *testing.T) {
 	needsSQL(t)
@@ -409,6 +428,9 @@ func TestReportIsWritten(t *testing.T) {
 		{[]string{"--db", db, "last", "last"}, exitUsage, "report is of one session, and here are 2"},
 		{[]string{"--db", db, "fffff"}, exitUsage, "fffff"},
 		{[]string{"--db", db, "--out", "folder"}, exitUsage, "it is a folder"},
+		{[]string{"--db", db, "--out", "x.HTM"}, 0, "x.HTM\n"},
+		{[]string{"--db", db, "--out", "x.pdf"}, exitUsage, "a report is HTML"},
+		{[]string{"--db", db, "--out", "x.md"}, exitUsage, "a report is HTML"},
 		{[]string{"--db", db, "--out", "none/x.html"}, exitUsage, "there is no folder"},
 		{[]string{"--db", db, "--out", db}, exitUsage, "that is the store itself"},
 		{[]string{"--dataset", "none"}, exitUsage, "there is no such folder"},
