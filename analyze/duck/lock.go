@@ -64,5 +64,12 @@ func firstLine(s string) string {
 	return line
 }
 
-// quote makes a string literal.
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+// quote makes a string literal; SQL ends at a NUL, so one is written as what
+// gives it.
+func quote(s string) string {
+	literal := "'" + strings.ReplaceAll(s, "'", "''") + "'"
+	if strings.Contains(s, "\x00") {
+		literal = "(" + strings.ReplaceAll(literal, "\x00", "' || chr(0) || '") + ")"
+	}
+	return literal
+}

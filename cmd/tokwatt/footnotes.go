@@ -11,8 +11,9 @@ import (
 )
 
 // remark is a reason why rows are not in the figures, or are there with a
-// caveat: the rows it holds for, and what it says of them.
-type remark struct{ where, says string }
+// caveat: the rows it holds for, what it says of them, and what to do about it
+// where tokwatt measured; another tool's file is as it is.
+type remark struct{ where, says, advice string }
 
 // Conditions that several remarks have.
 const (
@@ -24,30 +25,30 @@ const (
 var cannotBan = "(driver = 'ollama' or engine in " + sqlWords(openai.Unbannable()) + ")"
 
 var remarks = []remark{
-	{"status = 'failed' and error_kind <> 'cancelled'", "failed: in no figure; `tokwatt show` has the reasons"},
-	{"error_kind = 'cancelled'", "cancelled by you: in no figure"},
-	{"status = 'invalid' and array_contains(flags, 'hidden_output')", "with tokens counted but none shown: in no figure; " + adviceHidden},
-	{"status = 'invalid' and not array_contains(flags, 'hidden_output')", "with figures that contradict each other: in none; " + adviceServer},
-	{endedShort + " and eos_ban is null and not " + cannotBan, "ended before the wanted length: in no figure; --tokenizer DIR bans the end token where the server allows it"},
-	{endedShort + " and eos_ban is null and " + cannotBan, "ended before the wanted length: in no figure; the engine can't be kept from it: a smaller --tg, or own prompts without"},
-	{endedShort + " and eos_ban is not null", "ended before the wanted length, the end token's ban in spite: in no figure; a smaller --tg, or own prompts without"},
-	{"status = 'ok' and array_contains(flags, 'implausible')", "with server figures that can't be true: in none; " + adviceServer},
-	{otherLength + " and prompt_source = 'tokenizer'", "with another prompt length by the server's count than was made: in no figure; --tokenizer server fits lengths to its counts"},
-	{otherLength + " and prompt_source <> 'tokenizer'", "with another prompt length by the server's count than was made: in no figure; pp_tokens and prompt_tokens have both"},
-	{"cache_mode = 'cold' and in_stats and not in_cold_stats", "hit a cache in a cold case: in no figure; " + adviceCache},
-	{"in_stats and tokens_source = 'estimate'", "had no token count: in the times, not in the rates; --tokenizer DIR counts"},
-	{"in_stats and tokens_source = 'tokenizer'", "had no token count of the server's: counted with the model's tokenizer"},
-	{"in_stats and array_contains(flags, 'count_mismatch')", "had another token count than the model's own tokenizer finds"},
-	{"in_stats and array_contains(flags, 'not_streamed')", "came whole where a stream was asked: no times of ours"},
-	{"in_stats and array_contains(flags, 'coalesced_reads') and itl_p50_ms is null", "whose tokens were read several at a time: no ITL; gen has the mean"},
-	{"in_stats and array_contains(flags, 'multi_token_chunks')", "with several tokens a chunk: ITL is between chunks"},
-	{"in_stats and array_contains(flags, 'model_mismatch')", "were answered by another model"},
-	{"in_stats and array_contains(flags, 'throttled')", "while heat or a power limit slowed this host"},
-	{"in_stats and array_contains(flags, 'queued')", "with more streams than the server admits: the wait is in their times"},
-	{"in_stats and array_contains(flags, 'few_power_samples')", "with one or two power readings: their energy says little"},
-	{"in_stats and array_contains(flags, 'component_above_system')", "whose parts are said to use more than the machine: a sensor is wrong"},
-	{"in_stats and array_contains(flags, 'clock_step')", "while somebody set the clock"},
-	{"in_stats and array_contains(flags, 'client_saturated')", "while this machine was very busy: our times may be late"},
+	{"status = 'failed' and error_kind <> 'cancelled'", "failed: in no figure; `tokwatt show` has the reasons", ""},
+	{"error_kind = 'cancelled'", "cancelled by you: in no figure", ""},
+	{"status = 'invalid' and array_contains(flags, 'hidden_output')", "with tokens counted but none shown: in no figure", adviceHidden},
+	{"status = 'invalid' and not array_contains(flags, 'hidden_output')", "with figures that contradict each other: in none", adviceServer},
+	{endedShort + " and eos_ban is null and not " + cannotBan, "ended before the wanted length: in no figure", "--tokenizer DIR bans the end token where the server allows it"},
+	{endedShort + " and eos_ban is null and " + cannotBan, "ended before the wanted length: in no figure", "the engine can't be kept from it: a smaller --tg, or own prompts without"},
+	{endedShort + " and eos_ban is not null", "ended before the wanted length, the end token's ban in spite: in no figure", "a smaller --tg, or own prompts without"},
+	{"status = 'ok' and array_contains(flags, 'implausible')", "with server figures that can't be true: in none", adviceServer},
+	{otherLength + " and prompt_source = 'tokenizer'", "with another prompt length by the server's count than was made: in no figure", "--tokenizer server fits lengths to its counts"},
+	{otherLength + " and prompt_source <> 'tokenizer'", "with another prompt length by the server's count than was made: in no figure; pp_tokens and prompt_tokens have both", ""},
+	{"cache_mode = 'cold' and in_stats and not in_cold_stats", "hit a cache in a cold case: in no figure", adviceCache},
+	{"in_stats and tokens_source = 'estimate'", "had no token count: in the times, not in the rates", "--tokenizer DIR counts"},
+	{"in_stats and tokens_source = 'tokenizer'", "had no token count of the server's: counted with the model's tokenizer", ""},
+	{"in_stats and array_contains(flags, 'count_mismatch')", "had another token count than the model's own tokenizer finds", ""},
+	{"in_stats and array_contains(flags, 'not_streamed')", "came whole where a stream was asked: no times of ours", ""},
+	{"in_stats and array_contains(flags, 'coalesced_reads') and itl_p50_ms is null", "whose tokens were read several at a time: no ITL; gen has the mean", ""},
+	{"in_stats and array_contains(flags, 'multi_token_chunks')", "with several tokens a chunk: ITL is between chunks", ""},
+	{"in_stats and array_contains(flags, 'model_mismatch')", "were answered by another model", ""},
+	{"in_stats and array_contains(flags, 'throttled')", "while heat or a power limit slowed this host", ""},
+	{"in_stats and array_contains(flags, 'queued')", "with more streams than the server admits: the wait is in their times", ""},
+	{"in_stats and array_contains(flags, 'few_power_samples')", "with one or two power readings: their energy says little", ""},
+	{"in_stats and array_contains(flags, 'component_above_system')", "whose parts are said to use more than the machine: a sensor is wrong", ""},
+	{"in_stats and array_contains(flags, 'clock_step')", "while somebody set the clock", ""},
+	{"in_stats and array_contains(flags, 'client_saturated')", "while this machine was very busy: our times may be late", ""},
 }
 
 // footnotes say, for each target of the sessions, what a reader of its figures
@@ -58,11 +59,12 @@ func footnotes(ctx context.Context, db *duck.DB, ids []string) (map[targetKey][]
 		counts = append(counts, fmt.Sprintf("count(*) filter (where %s) as n%d", r.where, i))
 	}
 	out := map[targetKey][]string{}
-	err := eachTarget(ctx, db, "select session_id, target_id, "+strings.Join(counts, ", ")+
+	err := eachTarget(ctx, db, "select session_id, target_id, max(import_tool), "+strings.Join(counts, ", ")+
 		" from runs where "+ofSessions(ids)+" group by session_id, target_id", func(key targetKey, row []any) {
+		_, imported := row[0].(string)
 		for i, r := range remarks {
-			if n, _ := row[i].(int64); n > 0 {
-				out[key] = append(out[key], plural(n, "request")+" "+r.says)
+			if n, _ := row[i+1].(int64); n > 0 {
+				out[key] = append(out[key], r.text(n, imported))
 			}
 		}
 	})
@@ -79,6 +81,15 @@ func footnotes(ctx context.Context, db *duck.DB, ids []string) (map[targetKey][]
 		return nil, err
 	}
 	return out, addOwnErrors(ctx, db, ids, out)
+}
+
+// text is the remark on n requests.
+func (r remark) text(n int64, imported bool) string {
+	text := plural(n, "request") + " " + r.says
+	if r.advice != "" && !imported {
+		text += "; " + r.advice
+	}
+	return text
 }
 
 // eachTarget runs a query of our own whose first two columns name a target, and
@@ -124,24 +135,28 @@ func addOrigins(ctx context.Context, db *duck.DB, ids []string, notes map[target
 // addFirstChunks adds by how much gen is too high where the first chunk brought
 // several tokens and nobody knows how many.
 func addFirstChunks(ctx context.Context, db *duck.DB, ids []string, notes map[targetKey][]string) error {
-	return eachTarget(ctx, db, `select session_id, target_id, count(*),
+	return eachTarget(ctx, db, `select session_id, target_id, max(import_format), count(*),
 		max(cast(tokens_generated - chunks as double) / (cast(tokens_generated as double) * (chunks - 1)))
 		from runs where `+ofSessions(ids)+` and in_stats and array_contains(flags, 'multi_token_chunks') and decode_tps is null
 		and generation_tps_source = 'client' and chunks > 1 group by session_id, target_id`, func(key targetKey, row []any) {
-		n, _ := row[0].(int64)
-		excess, _ := row[1].(float64)
-		notes[key] = append(notes[key], firstChunks(n, excess))
+		_, imported := row[0].(string)
+		n, _ := row[1].(int64)
+		excess, _ := row[2].(float64)
+		notes[key] = append(notes[key], manyInFirst(excess).text(n, imported))
 	})
 }
 
-// firstChunks is the note on n requests whose gen is too high by the given
+// manyInFirst is the remark on requests whose gen is too high by the given
 // share at most, had the first chunk as many tokens as the others: (n − 1) of
 // the rule should be (n − k), k = n / chunks.
-func firstChunks(n int64, excess float64) string {
+func manyInFirst(excess float64) remark {
 	percentage := 100 * excess
-	return fmt.Sprintf("%s with several tokens in the first chunk: gen is up to about %s %% too high; --tokenizer DIR counts them, see decode_tps",
-		plural(n, "request"), percent(&percentage))
+	return remark{says: fmt.Sprintf("with several tokens in the first chunk: gen is up to about %s %% too high", percent(&percentage)),
+		advice: "--tokenizer DIR counts them, see decode_tps"}
 }
+
+// firstChunks is that note on n requests that tokwatt measured.
+func firstChunks(n int64, excess float64) string { return manyInFirst(excess).text(n, false) }
 
 // addOwnErrors adds how wrong this client's own times are, to the targets that
 // were measured over a network and whose figures hang on our clock.
@@ -173,9 +188,11 @@ func stamped(kernel, user bool) string {
 	return ""
 }
 
-// ofSessions is the condition that picks sessions by their whole ids.
+// ofSessions is the condition that picks sessions by their whole ids. Those of a
+// dataset are names of files, whoever wrote them.
 func ofSessions(ids []string) string {
-	return "session_id in ('" + strings.Join(ids, "', '") + "')"
+	quoted := strings.ReplaceAll(strings.Join(ids, "\x00"), "'", "''") // no name has a NUL
+	return "session_id in ('" + strings.ReplaceAll(quoted, "\x00", "', '") + "')"
 }
 
 // targetKey names a target of a session.
