@@ -21,8 +21,10 @@ import (
 // follows from it:
 //
 //   - The channels of sensors are those that were read, and those that table
-//     energy gives a reason for. How a sensor is renewed, its stamps and range are
-//     lost, so an energy may have other bounds.
+//     energy gives a reason for; they belong to the targets whose windows name
+//     their machine, and were read as often as their readings came. How a sensor
+//     is renewed, its own stamps, its range and the number of its devices are
+//     lost: energies of such a sensor may have other values and bounds.
 //   - Where only a flag tells of a value, it is the least that sets the flag
 //     (see the type settling).
 //   - Durations that a server states beside its rates are those in its

@@ -15,7 +15,7 @@ type datasetPower struct {
 	channels []*powerChannel // in the order in which the tables name them
 	known    map[channelKey]*powerChannel
 	idle     []*collect.Idle
-	owner    map[nodeKey]int64 // the target whose windows name a node first
+	owners   map[nodeKey][]int64 // the targets whose windows name a node
 }
 
 // powerChannel is a channel with the steps between its first readings.
@@ -81,11 +81,11 @@ func (p *datasetPower) energy(r row) {
 	if r.text("rule") != "curve" || r.text("source") == "" || node == allNodes {
 		return
 	}
-	if p.owner == nil {
-		p.owner = map[nodeKey]int64{}
+	if p.owners == nil {
+		p.owners = map[nodeKey][]int64{}
 	}
-	if k := (nodeKey{segment, node}); p.owner[k] == 0 {
-		p.owner[k] = target
+	if k := (nodeKey{segment, node}); !slices.Contains(p.owners[k], target) {
+		p.owners[k] = append(p.owners[k], target)
 	}
 	if r.whole("samples") == 0 && r.text("null_reason") != "" && r.text("window_kind") == "batch" {
 		p.channel(channelKey{segment, node, r.text("source"), r.text("scope"), "energy", "", r.text("null_reason")})
@@ -109,24 +109,30 @@ func (p *datasetPower) sensors(segment int64, host string) []collect.Record {
 		if c.segment != segment || c.missing != "" && p.read(c) {
 			continue
 		}
-		of := reader{source: c.source}
-		if c.node != host {
-			of.target = p.owner[nodeKey{segment, c.node}]
+		targets := p.owners[nodeKey{segment, c.node}]
+		if c.node == host || len(targets) == 0 {
+			targets = append([]int64{0}, targets...)
 		}
-		s := by[of]
-		if s == nil {
-			s = &collect.Sensors{Segment: segment, TargetID: of.target}
-			by[of] = s
-			out = append(out, s)
+		for _, target := range targets {
+			of := reader{target, c.source}
+			if by[of] == nil {
+				by[of] = &collect.Sensors{Segment: segment, TargetID: target}
+				out = append(out, by[of])
+			}
+			c.join(by[of])
 		}
-		if step := c.step(); step > 0 && (s.EveryNS == 0 || step < s.EveryNS) {
-			s.EveryNS = step
-		}
-		s.Channels = append(s.Channels, collect.Channel{
-			Node: c.node, Source: c.source, Scope: c.scope, Metric: c.metric, Unit: c.unit, Missing: c.missing,
-		})
 	}
 	return out
+}
+
+// join adds a channel to its source.
+func (c *powerChannel) join(s *collect.Sensors) {
+	if step := c.step(); step > 0 && (s.EveryNS == 0 || step < s.EveryNS) {
+		s.EveryNS = step
+	}
+	s.Channels = append(s.Channels, collect.Channel{
+		Node: c.node, Source: c.source, Scope: c.scope, Metric: c.metric, Unit: c.unit, Missing: c.missing,
+	})
 }
 
 // read reports whether a channel that gave nothing in some window was read in

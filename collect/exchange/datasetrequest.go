@@ -126,17 +126,27 @@ func (d *datasetReader) report(r row, c *collect.Case) collect.Report {
 		return rep
 	}
 	timings(&rep)
-	stated := r.list("stated")
-	if told(r.text("prompt_tps_source")) && !slices.Contains(stated, "prompt_tps") {
+	if says(r, "prompt_tps") {
 		rep.PromptTPS = r.number("prompt_tps")
 	}
 	if rep.GenerationTPS = r.number("generation_tps_server"); rep.GenerationTPS != nil {
-		rep.GenerationRule = collect.RateTokens
-		if told(r.text("generation_tps_source")) && !slices.Contains(stated, "generation_tps") {
-			rep.GenerationRule = collect.RateIntervals
-		}
+		rep.GenerationRule = ruleOf(r)
 	}
 	return rep
+}
+
+// ruleOf is the rule of the server's rate of generation: the one that is ours
+// where it stands as the rate.
+func ruleOf(r row) collect.RateRule {
+	if says(r, "generation_tps") {
+		return collect.RateIntervals
+	}
+	return collect.RateTokens
+}
+
+// says reports whether a rate of a row is the word of who reported.
+func says(r row, rate string) bool {
+	return r.number(rate) != nil && told(r.text(rate+"_source")) && !slices.Contains(r.list("stated"), rate)
 }
 
 // told reports whether a figure is the word of who reported; of imported ones

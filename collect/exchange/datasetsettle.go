@@ -72,6 +72,18 @@ func (s *settling) request(r row, req *collect.Request, d *analyze.RequestRow) b
 			return false
 		}
 		req.Report.PrefixCacheHit = r.text("prefix_cache_hit")
+	case !same(d.GenerationTPSServer, r.number("generation_tps_server")):
+		return serverRate(r, req)
+	case !says(r, "prompt_tps") && told(string(d.PromptTPSSource)) && d.PromptTPS != nil && !slices.Contains(d.Stated, "prompt_tps"):
+		if req.Report.PromptTPS == nil {
+			return r.flag("implausible") && untrue(r, req)
+		}
+		req.Report.PromptTPS = nil // its statistics say more than was used
+	case says(r, "prompt_tps") && !same(d.PromptTPS, r.number("prompt_tps")):
+		if same(req.Report.PromptTPS, r.number("prompt_tps")) {
+			return false
+		}
+		req.Report.PromptTPS = r.number("prompt_tps")
 	case d.DecodeTPS == nil && r.number("decode_tps") != nil:
 		return recountFirst(r, req, d)
 	case lacks("count_mismatch"):
@@ -83,6 +95,21 @@ func (s *settling) request(r row, req *collect.Request, d *analyze.RequestRow) b
 	default:
 		return false
 	}
+	return true
+}
+
+func same(a, b *float64) bool {
+	return a == nil && b == nil || a != nil && b != nil && *a == *b
+}
+
+// serverRate takes the server's own rate of generation, where its durations
+// give another one.
+func serverRate(r row, req *collect.Request) bool {
+	rep, rate := &req.Report, r.number("generation_tps_server")
+	if rate == nil || same(rep.GenerationTPS, rate) {
+		return false
+	}
+	rep.GenerationTPS, rep.GenerationRule = rate, ruleOf(r)
 	return true
 }
 
@@ -139,14 +166,18 @@ func untrue(r row, req *collect.Request) bool {
 	return false
 }
 
-// negative makes a negative duration in a place that the row has nothing of.
+// negative makes a negative figure in a place that the row has nothing of.
 func negative(r row, req *collect.Request) bool {
-	below := -1.0
+	below, none := -1.0, int64(-1)
 	switch rep := &req.Report; {
 	case rep.LoadNS == nil:
 		rep.LoadNS = &below
 	case rep.TotalNS == nil:
 		rep.TotalNS = &below
+	case rep.PeakMemoryBytes == nil:
+		rep.PeakMemoryBytes = &none
+	case rep.ReasoningTokens == nil:
+		rep.ReasoningTokens = &none
 	default:
 		return false
 	}

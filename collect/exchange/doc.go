@@ -18,6 +18,11 @@
 //     serving.go reads them, servingrow.go a request, documents.go finds the runs
 //     of a file
 //
+// DatasetSession makes records of a session of tokwatt's own dataset:
+// datasettables.go the small tables, datasetrequest.go requests and chunks,
+// datasetstated.go those that were imported before, datasetpower.go sensors and
+// quiet windows, datasetsettle.go what only flags and figures tell of.
+//
 // Facts become facts, and our formulas compute the figures; a figure that the
 // file alone can give is collect.Stated, and so marked in the end. Nothing is
 // made up: no time where the file has none, no chunk that it does not list.
