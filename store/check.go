@@ -27,8 +27,27 @@ type Report struct {
 	Requests int64
 	Chunks   int64
 	Notes    []string // what is there that this program does not know
+	Losses   []Loss   // the sessions of which something can't be read
 	Problems []error  // what is wrong, the first maxProblems of it
 	More     int64    // how many problems there are beside those
+}
+
+// Loss is a session of which something can't be read.
+type Loss struct {
+	Session string
+	Batches int64 // that can be read, warm-ups included
+	// Lost are the batches that can't, as far as the session's summary or else
+	// the numbers of the others tell; those behind the last of them may be
+	// more.
+	Lost int64
+}
+
+// String is the loss in a sentence without its session.
+func (l Loss) String() string {
+	if l.Lost == 0 {
+		return fmt.Sprintf("%d batches are left, but not all that belongs to them", l.Batches)
+	}
+	return fmt.Sprintf("%d of %d batches are left, %d lost (warm-ups included)", l.Batches, l.Batches+l.Lost, l.Lost)
 }
 
 // maxProblems bounds a Report.
@@ -67,13 +86,14 @@ func (r *Report) count(rec collect.Record) {
 // while it works.
 func (s *Store) Check(ctx context.Context) (Report, error) {
 	var r Report
-	_, err := s.survey(ctx, &r, func(_ uuid.UUID, rec collect.Record) error { return nil })
+	_, err := s.survey(ctx, &r, func(_ uuid.UUID, rec collect.Record) error { return nil }, func(uuid.UUID, Loss) {})
 	return r, err
 }
 
 // survey reads all that can be read of the store, session by session, and
-// reports on it. The calibrations are handed out at the end.
-func (s *Store) survey(ctx context.Context, r *Report, take func(uuid.UUID, collect.Record) error) ([]calibrationValue, error) {
+// reports on it. What a session has lost is told behind its records; the
+// calibrations are handed out at the end.
+func (s *Store) survey(ctx context.Context, r *Report, take func(uuid.UUID, collect.Record) error, lose func(uuid.UUID, Loss)) ([]calibrationValue, error) {
 	f, err := s.lock(ctx, os.O_RDONLY)
 	if err != nil {
 		return nil, err
@@ -88,7 +108,7 @@ func (s *Store) survey(ctx context.Context, r *Report, take func(uuid.UUID, coll
 	if err == nil {
 		err = s.pageError(checkFormat(s.codec, p))
 	}
-	v := &surveyor{store: s, report: r, take: take}
+	v := &surveyor{store: s, report: r, take: take, lose: lose, sums: map[uuid.UUID]summary{}}
 	if err == nil {
 		r.Free = p.FreeBytes(info.Size())
 		for _, err := range p.Verify() {
@@ -139,7 +159,9 @@ type surveyor struct {
 	store  *Store
 	report *Report
 	take   func(uuid.UUID, collect.Record) error
-	pages  *boltpage.File // nil: summaries cannot be trusted
+	lose   func(uuid.UUID, Loss)
+	sums   map[uuid.UUID]summary // found by scan: the newest of each session
+	pages  *boltpage.File        // nil: summaries cannot be trusted
 	a      *assembler
 	seen   highest // in the session
 	err    error   // take's
@@ -187,6 +209,12 @@ func (v *surveyor) scan(ctx context.Context, p *boltpage.File) error {
 				v.calibrations = append(v.calibrations, c)
 			}
 			return
+		}
+		if len(e.Key) == len(uuid.UUID{}) {
+			id := uuid.UUID(e.Key)
+			if sum, err := v.store.codec.summary(e.Key, e.Value); err == nil && sum.Next > v.sums[id].Next {
+				v.sums[id] = sum
+			}
 		}
 		if len(e.Key) != len(recordKey{}) {
 			return
@@ -269,15 +297,18 @@ func (v *surveyor) finish() {
 	v.a = nil
 	if v.pages == nil {
 		a.drop()
+		v.loss(a, v.sums[a.id])
 		return
 	}
 	sum, err := v.store.summaryOf(v.pages, a.id)
 	if err != nil {
 		v.report.problem(err)
 		a.drop()
+		v.loss(a, summary{})
 		return
 	}
 	a.finish(sum, true)
+	v.loss(a, sum)
 	a.counted.Next = a.next
 	if sum.highest == (highest{}) {
 		a.counted.highest = highest{} // written before these were kept
@@ -285,4 +316,19 @@ func (v *surveyor) finish() {
 	if a.errs == 0 && a.counted != sum {
 		v.report.problem(recordError(a.id, 0, ErrDamaged, "the summary says %+v, the records say %+v", sum, a.counted))
 	}
+}
+
+// loss tells what a session has lost against its summary, as far as that is
+// known.
+func (v *surveyor) loss(a *assembler, sum summary) {
+	if v.err != nil || a.errs == 0 && a.next >= sum.Next {
+		return
+	}
+	had := v.seen.BatchID // of one that was imported the numbers may have gaps
+	if sum.Next > 0 {
+		had = sum.Batches
+	}
+	l := Loss{Session: a.id.String(), Batches: a.counted.Batches, Lost: max(had-a.counted.Batches, 0)}
+	v.report.Losses = append(v.report.Losses, l)
+	v.lose(a.id, l)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,6 +88,45 @@ func TestCheckSees(t *testing.T) {
 				t.Error("a file that was there was repaired into")
 			}
 		})
+	}
+}
+
+// TestRepairSaysWhatIsLost: in the report, and in the store that is made of the
+// rest, where the session is complete no longer.
+func TestRepairSaysWhatIsLost(t *testing.T) {
+	s, id := temp(t), newID(t)
+	recs := []collect.Record{typicalSession(id), &collect.Segment{Segment: 1, PlannedBatches: 6}}
+	for n := range int64(6) {
+		recs = append(recs, typicalBatch(n+1, 1, 10))
+	}
+	put(t, s, id, append(recs, &collect.End{Status: collect.StatusComplete})...)
+	edit(t, s.Path(), func(tx *bolt.Tx) error {
+		r := tx.Bucket([]byte(bucketRecords))
+		for _, seq := range []uint64{2, 6} { // of two batches
+			key := keyOf(uuid.MustParse(id), seq)
+			if err := r.Delete(key[:]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	to := Open(filepath.Join(t.TempDir(), "to.db"), Options{})
+	r, err := s.RepairTo(t.Context(), to.Path())
+	if want := []Loss{{Session: id, Batches: 4, Lost: 2}}; err != nil || !slices.Equal(r.Losses, want) {
+		t.Errorf("%v: losses %v, want %v: %v", err, r.Losses, want, r.Problems)
+	}
+	all, err := to.Sessions(t.Context())
+	if err != nil || len(all) != 1 || all[0].End == nil || all[0].End.Status != collect.StatusInterrupted || all[0].Batches != 4 || all[0].Planned != 6 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	said := ""
+	for rec := range to.Records(t.Context(), id) {
+		if l, ok := rec.(*collect.Lost); ok && l.Segment == 1 {
+			said += l.Message
+		}
+	}
+	if !strings.Contains(said, "4 of 6 batches") || strings.Count(said, "batches") != 1 {
+		t.Errorf("the session says %q", said)
 	}
 }
 

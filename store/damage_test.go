@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 
 	"tokwatt/collect"
@@ -138,6 +139,7 @@ func everything(t *testing.T, name string, s *Store, ids []string, want map[stri
 			t.Errorf("%s: the repaired store: %v %v", name, err, after.Problems)
 		}
 		for _, id := range ids {
+			var batches, lost int64
 			for rec, err := range saved.Records(t.Context(), id) {
 				if errors.As(err, new(*UnknownError)) {
 					break // nothing of it could be saved
@@ -147,6 +149,18 @@ func everything(t *testing.T, name string, s *Store, ids []string, want map[stri
 				if b, ok := rec.(*collect.Batch); ok && subset([]collect.Record{b}, want[id]) != nil {
 					t.Errorf("%s: batch %d was changed by the repair", name, b.BatchID)
 				}
+				switch rec.(type) {
+				case *collect.Batch:
+					batches++
+				case *collect.Lost:
+					lost++
+				}
+			}
+			i := slices.IndexFunc(report.Losses, func(l Loss) bool { return l.Session == id })
+			if batches > 0 && (i >= 0) != (lost == 1) || lost > 1 {
+				t.Errorf("%s: session %s says %d times that it lost something, the report %v", name, id, lost, report.Losses)
+			} else if had := int64(12); i >= 0 && (report.Losses[i].Batches != batches || report.Losses[i].Lost > had-batches) {
+				t.Errorf("%s: %d of %d batches saved, the report says %v", name, batches, had, report.Losses[i])
 			}
 		}
 	}

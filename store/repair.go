@@ -21,14 +21,16 @@ const repairChunks = 100_000
 // which must not exist, and the calibrations, and reports as Check does. Where the pages
 // themselves are damaged, sessions that were deleted lately may come back.
 // A session whose own record is lost gets one with its id, its start (which
-// the id tells) and a note. Batches whose ids were given twice get new ones.
+// the id tells) and a note. Batches whose ids were given twice get new ones. A
+// session that has lost something says so in a *collect.Lost, and one that was
+// complete is interrupted.
 func (s *Store) RepairTo(ctx context.Context, path string) (Report, error) {
 	var r Report
 	if _, err := os.Lstat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return r, fmt.Errorf("cannot repair store %s to %s, which is there already: name a new file", s.path, path)
 	}
 	w := &repairer{ctx: ctx, to: Open(path, s.opts)}
-	calibrations, err := s.survey(ctx, &r, w.take)
+	calibrations, err := s.survey(ctx, &r, w.take, w.lose)
 	if err != nil {
 		return r, err
 	}
@@ -51,6 +53,7 @@ type repairer struct {
 	given  highest // in the session
 	recs   []collect.Record
 	chunks int
+	end    *collect.End // held until it is known what comes before it
 }
 
 func (w *repairer) take(id uuid.UUID, rec collect.Record) error {
@@ -66,6 +69,11 @@ func (w *repairer) take(id uuid.UUID, rec collect.Record) error {
 	if !w.number(rec) {
 		return nil
 	}
+	w.release()
+	if end, ok := rec.(*collect.End); ok {
+		w.end = end
+		return nil
+	}
 	w.recs = append(w.recs, rec)
 	w.chunks += 100 // what a record takes beside its chunks
 	if b, ok := rec.(*collect.Batch); ok {
@@ -77,6 +85,23 @@ func (w *repairer) take(id uuid.UUID, rec collect.Record) error {
 		return w.flush()
 	}
 	return nil
+}
+
+func (w *repairer) release() {
+	if w.end != nil {
+		w.recs, w.end = append(w.recs, w.end), nil
+	}
+}
+
+// lose notes what the session in hand has lost.
+func (w *repairer) lose(id uuid.UUID, l Loss) {
+	if id != w.id {
+		return // no record of it is left
+	}
+	w.recs = append(w.recs, &collect.Lost{Segment: w.given.SegmentNo, Message: "the store was damaged: " + l.String()})
+	if w.end != nil && w.end.Status == collect.StatusComplete {
+		w.end.Status = collect.StatusInterrupted
+	}
 }
 
 // number gives a batch and its requests new ids where theirs were given before;
@@ -101,6 +126,7 @@ func (w *repairer) number(rec collect.Record) bool {
 }
 
 func (w *repairer) flush() error {
+	w.release()
 	if len(w.recs) == 0 {
 		return nil
 	}

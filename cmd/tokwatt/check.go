@@ -43,6 +43,11 @@ folder: tokwatt check dataset. It says what can be saved, and how.`,
 				if err != nil {
 					return storeError(err)
 				}
+				if cmd.Bool("json") {
+					doc := checked(report)
+					doc["saved_in"] = to
+					return a.printJSON(doc)
+				}
 				a.printReport(report)
 				fmt.Fprintf(a.out, "saved in %s\n", to)
 				return nil
@@ -80,6 +85,9 @@ func (a *app) printReport(r store.Report) {
 	if r.More > 0 {
 		fmt.Fprintf(a.out, "and %d more\n", r.More)
 	}
+	for _, l := range r.Losses {
+		fmt.Fprintf(a.out, "session %s: %v\n", shortID(l.Session), l)
+	}
 	if r.OK() {
 		fmt.Fprintln(a.out, "nothing is damaged")
 	}
@@ -93,8 +101,13 @@ func checked(r store.Report) map[string]any {
 	for _, p := range r.Problems {
 		problems = append(problems, p.Error())
 	}
+	losses := []map[string]any{}
+	for _, l := range r.Losses {
+		losses = append(losses, map[string]any{"session_id": l.Session, "batches": l.Batches, "lost_batches": l.Lost})
+	}
 	return map[string]any{
-		"bytes": r.Bytes, "free_bytes": r.Free, "sessions": r.Sessions, "batches": r.Batches,
+		"losses": losses,
+		"bytes":  r.Bytes, "free_bytes": r.Free, "sessions": r.Sessions, "batches": r.Batches,
 		"requests": r.Requests, "chunks": r.Chunks, "notes": r.Notes, "problems": problems, "more_problems": r.More,
 	}
 }
