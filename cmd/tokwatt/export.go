@@ -64,6 +64,9 @@ Warm-ups are left out.`,
 			if err != nil {
 				return err
 			}
+			if err := somethingMeasured(ctx, cmd, id); err != nil {
+				return err
+			}
 			session := func(w io.Writer) error { return write(w, db.Records(ctx, id)) }
 			out := cmd.String("out")
 			if out == "" {

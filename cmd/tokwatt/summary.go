@@ -55,6 +55,9 @@ func (a *app) summary() *cli.Command {
 			if err != nil {
 				return err
 			}
+			if err := somethingMeasured(ctx, cmd, ids...); err != nil {
+				return errors.Join(err, done())
+			}
 			if limits != (duck.Limits{}) {
 				return errors.Join(a.summariseGoodput(ctx, db, ids, format, limits), done())
 			}
