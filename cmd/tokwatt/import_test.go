@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"tokwatt/analyze/duck"
 	"tokwatt/collect"
 	"tokwatt/collect/exchange"
 	"tokwatt/store"
@@ -156,6 +157,12 @@ func TestImportedIsTold(t *testing.T) {
 		{"list", "unknown"},
 		{"list --json", `"imported_from": "llama-bench b6264-abc1234 bench.txt"`},
 		{"show last", "llama-bench b6264-abc1234 bench.txt"},
+		{"show last", "mixed"},
+		{"show last", "  400  "},
+		{"summary", "  400  "},
+		{"summary", "400±2.0"},
+		{"summary", "2000±23"},
+		{"summary", "±sd where n is 1: as the file states it"},
 		{"summary", "measured by llama-bench b6264-abc1234, file bench.txt"},
 	} {
 		if got := tokwatt(t, "", strings.Fields(c.args)...); got.code != 0 || !strings.Contains(got.out+got.err, c.want) {
@@ -172,6 +179,36 @@ func TestImportedIsTold(t *testing.T) {
 		"mini,,,2,mixed_tps,,400,n / t", ""}, "\n")
 	if strings.ReplaceAll(got.out, "\r", "") != want {
 		t.Errorf("%s%s\nwant %s", got.out, got.err, want)
+	}
+}
+
+// TestImportedAnswersAreHonest: a file with averages alone is no session that
+// is still to end, and nobody is told to measure anew what another tool did.
+func TestImportedAnswersAreHonest(t *testing.T) {
+	needsSQL(t)
+	files := filepath.Join(here, "..", "..", "collect", "exchange", "testdata", "import")
+	for _, c := range []struct{ file, want string }{
+		{"vllm-0.33.0-plain.json", "imported from a file of vllm bench serve, has no single request: `tokwatt show "},
+		{"aiperf-0.13.0.jsonl", "imported: measured by aiperf, file aiperf-0.13.0.jsonl"},
+		{"guidellm-0.8.1.json", "imported: measured by guidellm 0.8.1"},
+	} {
+		t.Setenv("TOKWATT_DB", filepath.Join(t.TempDir(), c.file+".db"))
+		if got := tokwatt(t, "", "import", "--json", filepath.Join(files, c.file)); got.code != 0 {
+			t.Fatal(got.err)
+		}
+		for _, args := range [][]string{{"summary", "last"}, {"summary", "--asiai", "last"}} {
+			got := tokwatt(t, "", args...)
+			all := got.out + got.err
+			if got.code != 0 || !strings.Contains(strings.Join(strings.Fields(all), " "), c.want) {
+				t.Errorf("%s of %s: exit %d, %q is not in\n%s", args, c.file, got.code, c.want, all)
+			}
+			if strings.Contains(all, "--t") || strings.Contains(all, "NULL") || strings.Contains(all, "NaN") {
+				t.Errorf("%s of %s advises, or has no blank where nothing is known:\n%s", args, c.file, all)
+			}
+		}
+	}
+	if own, foreign := manyInFirst(0.1).text(2, false), manyInFirst(0.1).text(2, true); !strings.HasPrefix(own, foreign+"; --tokenizer") {
+		t.Errorf("%q of ours, %q of another tool's", own, foreign)
 	}
 }
 
@@ -266,5 +303,55 @@ func TestImportTellsNoOldNews(t *testing.T) {
 	}
 	if shown := tokwatt(t, "", "--db", to, "show", "last"); !strings.Contains(shown.out, "no memory") {
 		t.Error(shown.out, shown.err)
+	}
+}
+
+// TestImportedRateIsShown: a file without what gen is computed of has the rate
+// that everybody looks for all the same, and no length that nobody wanted.
+func TestImportedRateIsShown(t *testing.T) {
+	needsSQL(t)
+	t.Chdir(t.TempDir())
+	for name, want := range map[string]string{"ollama-verbose": "5.04", "asiai-export": "50.5"} {
+		t.Setenv("TOKWATT_DB", name+".db")
+		if err := os.WriteFile(name, importCase(t, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := tokwatt(t, "", "import", name); got.code != 0 {
+			t.Fatal(got.err)
+		}
+		for _, c := range []string{"summary", "show"} {
+			got := tokwatt(t, "", c, "last")
+			if !strings.Contains(got.out, "gen n/t") || !strings.Contains(got.out, want) || !strings.Contains(got.out, "   –     1") {
+				t.Errorf("%s of %s: %s%s", c, name, got.out, got.err)
+			}
+		}
+	}
+}
+
+// TestImportedAverages: where a file has nothing but averages, show has them and
+// summary says where they are.
+func TestImportedAverages(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("TOKWATT_DB", "t.db")
+	text := `{"date":"20260105-100000","endpoint_type":"openai","model_id":"m","num_prompts":10,"completed":10,
+		"request_throughput":3.2,"output_throughput":320.5,"mean_ttft_ms":12.25,"percentiles_ttft_ms":[[99,20]],"lora":null}`
+	if err := os.WriteFile("plain.json", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := tokwatt(t, "", "import", "plain.json")
+	if got.code != 0 || !strings.Contains(got.out, "next: tokwatt show ") || !strings.Contains(got.err, "--save-detailed") {
+		t.Errorf("exit %d: %s%s", got.code, got.out, got.err)
+	}
+	shown := tokwatt(t, "", "show", "last").out
+	for _, want := range []string{"mean_ttft_ms", "12.25", "output_throughput", "320.5", "[[99,20]]"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%s is not in %s", want, shown)
+		}
+	}
+	if !duck.Available {
+		return
+	}
+	if got := tokwatt(t, "", "summary", "last"); !strings.Contains(got.out+got.err, "no single request") {
+		t.Error(got.out, got.err)
 	}
 }

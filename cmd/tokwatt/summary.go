@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v3"
 
@@ -97,6 +96,9 @@ func (a *app) summarise(ctx context.Context, db *duck.DB, ids []string, format s
 	if err != nil {
 		return err
 	}
+	if err := addStated(ctx, db, ids, all); err != nil {
+		return err
+	}
 	return writeParts(ctx, a, db, ids, byTarget(all), func(rows []analyze.Summary, notes map[targetKey][]string) {
 		mind := notes[targetKey{rows[0].SessionID, rows[0].TargetID}]
 		writeSummary(a.out, rows, format, percentiles, append(mind, fewBatches(rows)...))
@@ -107,8 +109,7 @@ func (a *app) summarise(ctx context.Context, db *duck.DB, ids []string, format s
 // is to be minded of its targets.
 func writeParts[R any](ctx context.Context, a *app, db *duck.DB, ids []string, parts [][]R, write func(part []R, notes map[targetKey][]string)) error {
 	if len(parts) == 0 {
-		fmt.Fprintf(a.err, "no batch of session %s has ended yet\n", shortID(strings.Join(ids, ", ")))
-		return nil
+		return a.sayWhyNothing(ctx, db, ids)
 	}
 	notes, err := footnotes(ctx, db, ids)
 	if err != nil {
@@ -119,6 +120,33 @@ func writeParts[R any](ctx context.Context, a *app, db *duck.DB, ids []string, p
 			fmt.Fprintln(a.out)
 		}
 		write(part, notes)
+	}
+	return nil
+}
+
+// sayWhyNothing says of each session without a case whether one is to come, or
+// where else to look.
+func (a *app) sayWhyNothing(ctx context.Context, db *duck.DB, ids []string) error {
+	rows, err := db.Query(ctx, "select session_id, status, import_tool from sessions where "+ofSessions(ids)+" order by session_id")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for row, err := range rows.All() {
+		if err != nil {
+			return err
+		}
+		session, _ := row[0].(string)
+		status, _ := row[1].(string)
+		id := shortID(session)
+		switch tool, imported := row[2].(string); {
+		case imported:
+			fmt.Fprintf(a.err, "session %s, imported from a file of %s, has no single request: `tokwatt show %s` says why\n", id, tool, id)
+		case status == "complete" || status == "failed":
+			fmt.Fprintf(a.err, "session %s ended without a batch: `tokwatt show %s` says why\n", id, id)
+		default:
+			fmt.Fprintf(a.err, "no batch of session %s has ended yet\n", id)
+		}
 	}
 	return nil
 }
