@@ -32,7 +32,7 @@ func newPlan(ctx context.Context, cmd *cli.Command) (*plan, error) {
 	if err != nil {
 		return nil, usagef("--profile: %w", err)
 	}
-	p.prompts = prompts{atom: cmp.Or(cmd.String("atom"), p.profile.Atom()), model: cmd.String("tokenizer")}
+	p.prompts = prompts{atom: cmp.Or(unescaped.Replace(cmd.String("atom")), p.profile.Atom()), model: cmd.String("tokenizer")}
 	spec.Models = texts(cmd, "model")
 	spec.PP, spec.TG = ints(cmd, "pp"), ints(cmd, "tg")
 	spec.AllCombinations = cmd.Bool("all-combinations")
@@ -50,6 +50,9 @@ func newPlan(ctx context.Context, cmd *cli.Command) (*plan, error) {
 	}
 	return p, p.prompts.open(ctx)
 }
+
+// unescaped is an atom as shells and messages write it: a line's end is \n.
+var unescaped = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\r`, "\r")
 
 // override puts the flags that are set over the profile's defaults.
 func (p *plan) override(s *collect.Spec) {

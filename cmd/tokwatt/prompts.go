@@ -53,7 +53,7 @@ func (p *prompts) of(ctx context.Context, t collect.TargetInfo, e collect.Engine
 	counter, counts := e.(collect.Counter)
 	atom := cmp.Or(p.atom, can.Atom)
 	if can.InProcess {
-		return prompt.New(counter.Count, prompt.Options{Atom: atom, Fresh: fresh, Source: collect.PromptTokenizer}), ""
+		return p.sizer(counter.Count, prompt.Options{Atom: atom, Fresh: fresh, Source: collect.PromptTokenizer}), ""
 	}
 	model, warning := p.files(ctx, t)
 	if model != nil {
@@ -61,18 +61,49 @@ func (p *prompts) of(ctx context.Context, t collect.TargetInfo, e collect.Engine
 		if counts {
 			o.Server = counter.Count
 		}
-		exact, err := model.Exact(o)
+		exact, err := p.exact(model, o)
 		if err == nil {
 			return exact, ""
 		}
 		warning = fmt.Sprintf("%v; lengths are fitted to the server's counts", err)
 	}
-	if !counts {
-		return prompt.New(func(context.Context, collect.Prompt) (collect.Counted, error) {
-			return collect.Counted{}, collect.ErrNoCount
-		}, prompt.Options{Atom: atom, Fresh: fresh}), warning
+	count := func(context.Context, collect.Prompt) (collect.Counted, error) {
+		return collect.Counted{}, collect.ErrNoCount
 	}
-	return prompt.New(counter.Count, prompt.Options{Atom: atom, Fresh: fresh}), warning
+	if counts {
+		count = counter.Count
+	}
+	return p.sizer(count, prompt.Options{Atom: atom, Fresh: fresh}), warning
+}
+
+// sizer fits lengths to counts, with the atom that was named or, where none
+// was, with the first that makes the length.
+func (p *prompts) sizer(count prompt.CountFunc, o prompt.Options) collect.Prompter {
+	tries, _ := prompt.NewTries(o.Atom, p.atom != "", func(atom string) (collect.Prompter, error) {
+		o.Atom = atom
+		return prompt.New(count, o), nil
+	})
+	return tries
+}
+
+// counted are prompts of exact lengths with the tokenizer that counts them.
+type counted struct {
+	collect.Prompter
+	collect.TextCounter
+}
+
+// exact counts with a model's own files, and chooses atoms as sizer does.
+func (p *prompts) exact(model *prompt.Model, o prompt.ExactOptions) (collect.Prompter, error) {
+	var counter collect.TextCounter
+	tries, err := prompt.NewTries(o.Atom, p.atom != "", func(atom string) (collect.Prompter, error) {
+		o.Atom = atom
+		exact, err := model.Exact(o)
+		if counter == nil && err == nil {
+			counter = exact
+		}
+		return exact, err
+	})
+	return counted{tries, counter}, err
 }
 
 // files are the files of a target's model: those that were named, else what

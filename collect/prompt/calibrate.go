@@ -116,12 +116,12 @@ func (s *Sizer) fit(ctx context.Context) error {
 	}
 	s.slope = float64(long.PromptTokens-short.PromptTokens) / (longFit - shortFit)
 	if s.slope == 0 {
-		return fmt.Errorf("the server's count stays at %d however long the prompt is, so no length can be fitted: its context window may be that small, or %q makes no tokens: take another --atom, such as %s",
-			long.PromptTokens, clip(s.opts.Atom), others(s.opts.Atom))
+		return &atomError{s.opts.Atom, fmt.Sprintf("the server's count stays at %d however long the prompt is, so no length can be fitted: its context window may be that small, or %q makes no tokens",
+			long.PromptTokens, clip(s.opts.Atom)), 0}
 	}
 	if s.slope < 0 {
-		return fmt.Errorf("the server counts %d tokens for %d times %q and %d for %d times, so no length can be fitted: take another --atom, such as %s",
-			short.PromptTokens, shortFit, clip(s.opts.Atom), long.PromptTokens, longFit, others(s.opts.Atom))
+		return &atomError{s.opts.Atom, fmt.Sprintf("the server counts %d tokens for %d times %q and %d for %d times, so no length can be fitted",
+			short.PromptTokens, shortFit, clip(s.opts.Atom), long.PromptTokens, longFit), 0}
 	}
 	s.minimum = short.PromptTokens
 	s.ready = true

@@ -11,6 +11,9 @@
 //     process, a request of one token over HTTP. It serves where a model's files
 //     are not at hand, or can't be counted exactly: an *InexactError of Open.
 //
+// Tries (atoms.go) is over either: it makes a length that one atom leaps over
+// of another.
+//
 // Where nothing else keeps a server from reusing an earlier request's prefix,
 // every prompt begins with words of its own (nonce.go), in the system message
 // where the template has one. Exact takes words that cost one length each

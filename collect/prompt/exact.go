@@ -237,8 +237,8 @@ func (e *Exact) find(ctx context.Context, pp int64) (int, error) {
 	case pp == e.overhead:
 		return 0, nil
 	case e.slope <= 0:
-		return 0, fmt.Errorf("%d times %q make %+d tokens, so no length can be made of it: take another --atom, such as %s",
-			probe, clip(e.opts.Atom), int64(e.slope*probe), others(e.opts.Atom))
+		return 0, &atomError{e.opts.Atom, fmt.Sprintf("%d times %q make %+d tokens, so no length can be made of it",
+			probe, clip(e.opts.Atom), int64(e.slope*probe)), 0}
 	}
 	count := e.frugal(ctx, pp)
 	find := search{count: count, least: point{0, e.overhead}, slope: e.slope, tries: searches}

@@ -127,12 +127,11 @@ func tooShort(what string, tokens int64) error {
 }
 
 func leapt(atom string, e *leapError) error {
-	return fmt.Errorf("%q leaps over it (%v): take --pp %d, or another --atom, such as %s",
-		clip(atom), e, e.above.tokens, others(atom))
+	return &atomError{atom, fmt.Sprintf("%q leaps over it (%v)", clip(atom), e), e.above.tokens}
 }
 
 func unsteady(atom string) error {
-	return fmt.Errorf("the count does not follow the number of %q steadily: take another --atom, such as %s", clip(atom), others(atom))
+	return &atomError{atom, fmt.Sprintf("the count does not follow the number of %q steadily", clip(atom)), 0}
 }
 
 func stays(tokens int64) error {
