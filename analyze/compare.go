@@ -5,6 +5,7 @@ type CompareSet struct {
 	Pairs    []Comparison    `json:"pairs"`     // by case in the order of A, within a case by metric in the order asked for
 	OnlyA    []string        `json:"only_a"`    // cases that B has not, as people read them
 	OnlyB    []string        `json:"only_b"`    // and that A has not
+	Apart    []KeyValues     `json:"apart"`     // why no case matches: where both sides are chosen by such a key, it is what is compared
 	Warnings []string        `json:"warnings"`  // what differs besides what was selected, each a sentence
 	Means    []GeometricMean `json:"means"`     // one a metric that two cases or more have a change in
 	Compared []CaseKey       `json:"compared"`  // what A and B were selected by or differ in: {"engine", "exo against ollama"}
@@ -30,6 +31,13 @@ type Comparison struct {
 	Verdict  Verdict   `json:"verdict"`
 }
 
+// KeyValues is a column that keeps all cases of A apart from all of B.
+type KeyValues struct {
+	Key string   `json:"key"`
+	A   []string `json:"a"` // its values, in the order of the rows
+	B   []string `json:"b"`
+}
+
 // CaseKey is a column that tells cases apart, with a case's value of it.
 type CaseKey struct {
 	Key   string `json:"key"` // the column, as view runs has it: pp, concurrency, model_id
@@ -53,14 +61,17 @@ type Side struct {
 type Verdict string
 
 // The verdicts, of B against A. Better, worse and, for a metric that has no
-// better, differs need a rank test with p ≤ 0.05; same is that the runs show no
-// difference, not that there is none.
+// better, differs need a rank test with p ≤ 0.05, which counts each test by
+// itself: [CompareSet.Gate] counts them all. Same is that the runs show no
+// difference, not that there is none; no ratio that a value is not above 0, so
+// that there is no relative change and nothing is tested.
 const (
 	VerdictBetter  Verdict = "better"
 	VerdictWorse   Verdict = "worse"
 	VerdictDiffers Verdict = "differs"
 	VerdictSame    Verdict = "same"
 	VerdictTooFew  Verdict = NotEnoughRuns
+	VerdictNoRatio Verdict = "no ratio"
 )
 
 // GeometricMean is the mean change of a metric over cases: the geometric mean of

@@ -14,8 +14,15 @@ type Selected struct {
 }
 
 // caseKeys make the point of the matrix: two rows are of one case where they
-// agree in all of them, unless the selections are chosen by one.
+// agree in all of them, unless the selections are chosen by one or differ in one
+// of the methodKeys as wholes.
 var caseKeys = []string{"pp", "depth", "tg", "concurrency", "cache_mode", "prefix_cache_hit", "prompt_kind", "prompt_hash"}
+
+// methodKeys are those of the caseKeys that say how a case was asked, not how
+// much was. Where all of A has one value and all of B another, that is what is
+// compared: cold against prefix. Two texts are two amounts, but one may be
+// unknown to the tool that measured.
+var methodKeys = []string{"cache_mode", "prefix_cache_hit", "prompt_kind", "prompt_hash"}
 
 // identityKeys are what a target is. The sides of a case are of one each.
 var identityKeys = []string{"engine", modelKey, "model_quantization", "placement_sharding", "placement_instance_meta", "placement_nodes"}
@@ -99,14 +106,33 @@ func (m *matching) chooseKeys() {
 	for _, key := range slices.Concat(identityKeys, settingKeys, caseKeys) {
 		va, vb := valuesOf(m.a.Rows, key), valuesOf(m.b.Rows, key)
 		switch {
-		case m.selectedBy(key) && !share(va, vb):
+		case m.selectedBy(key) && !share(va, vb), asWholes(key, va, vb):
 		case slices.Contains(caseKeys, key):
 			m.keys = append(m.keys, key)
 		case (len(va) > 1 || len(vb) > 1) && share(va, vb):
 			m.keys = append(m.keys, key)
 		}
-		if !share(va, vb) && (m.selectedBy(key) || slices.Contains(identityKeys, key)) {
+		named := listed(va) != listed(vb) // a cold case's lack of hits is none to name
+		if named && !share(va, vb) && (m.selectedBy(key) || slices.Contains(identityKeys, key) || asWholes(key, va, vb)) {
 			m.set.Compared = append(m.set.Compared, CaseKey{key, listed(va) + " against " + listed(vb)})
+		}
+	}
+}
+
+// asWholes reports whether a side has one value of a methodKey and the other side
+// another.
+func asWholes(key string, a, b []string) bool {
+	if !slices.Contains(methodKeys, key) || len(a) != 1 || len(b) != 1 || a[0] == b[0] {
+		return false
+	}
+	return key != "prompt_hash" || a[0] == "" || b[0] == ""
+}
+
+// noteApart notes the keys in which no case of A is like any of B.
+func (m *matching) noteApart() {
+	for _, key := range m.keys {
+		if va, vb := valuesOf(m.a.Rows, key), valuesOf(m.b.Rows, key); !share(va, vb) {
+			m.set.Apart = append(m.set.Apart, KeyValues{key, va, vb})
 		}
 	}
 }
@@ -135,6 +161,7 @@ func (m *matching) match() error {
 			m.set.OnlyB = append(m.set.OnlyB, CaseName(keysOf(byB[t][0], names)))
 		}
 	}
+	m.noteApart()
 	for _, g := range m.groups {
 		if err := errors.Join(m.oneTarget("A", g.a), m.oneTarget("B", g.b)); err != nil {
 			return err

@@ -26,6 +26,9 @@ func newSide(rows []Summary, metric string) Side {
 func newComparison(key []CaseKey, m Metric, a, b Side) Comparison {
 	c := Comparison{Case: key, Metric: m, A: a, B: b, Test: MannWhitney(a.Values, b.Values)}
 	c.Change, c.Interval = RelativeChange(a.Values, b.Values)
+	if c.Change == nil && c.Test.P != nil {
+		c.Test = RankTest{Verdict: string(VerdictNoRatio)}
+	}
 	c.Verdict = c.verdict()
 	return c
 }
@@ -36,7 +39,7 @@ func (c *Comparison) verdict() Verdict {
 	middle := float64(c.A.N*c.B.N) / 2
 	switch {
 	case c.Test.P == nil:
-		return VerdictTooFew
+		return Verdict(c.Test.Verdict)
 	case *c.Test.P > maxChance:
 		return VerdictSame
 	case c.Metric.Better == "":
@@ -45,18 +48,6 @@ func (c *Comparison) verdict() Verdict {
 		return VerdictBetter
 	}
 	return VerdictWorse
-}
-
-// Loss is by how much B is worse, relative and from 0 up; 0 where it is not, or
-// where no change is known.
-func (c *Comparison) Loss() float64 {
-	if c.Change == nil || c.Verdict != VerdictWorse {
-		return 0
-	}
-	if c.Metric.Better == Higher {
-		return max(0, -*c.Change)
-	}
-	return max(0, *c.Change)
 }
 
 // finish fills what follows from all pairs together.

@@ -24,7 +24,8 @@
 //     [MannWhitney]. Each is nil where there are too few numbers for it.
 //     [Compare] holds two selections of rows, which [Conditions] choose, against
 //     each other (compare_match.go says which belong together, compare_pair.go
-//     and compare_ratio.go what they show, compare_warn.go what to mind).
+//     and compare_ratio.go what they show, compare_warn.go what to mind,
+//     compare_gate.go when a worse B fails a build).
 //  5. [Summary] and [Asiai] are rows of the views summary and asiai, for
 //     whoever draws or prints them.
 //

@@ -13,7 +13,7 @@ type RankTest struct {
 	U       *float64 `json:"u"`       // pairs in which the number of a is the higher one, a tie counting half; nil with NotEnoughRuns
 	P       *float64 `json:"p"`       // two-sided probability of such a U or a rarer one where both sides are alike
 	Exact   bool     `json:"exact"`   // P counts all orders; else it is of the normal distribution
-	Verdict string   `json:"verdict"` // NotEnoughRuns, else empty
+	Verdict string   `json:"verdict"` // why there is no P: NotEnoughRuns, or of a comparison VerdictNoRatio; else empty
 }
 
 // maxExactPairs bounds the exact distribution, whose cost grows with the

@@ -46,7 +46,8 @@ func (a *app) writeComparison(c *comparison, format string) error {
 func (c *comparison) heading() []string {
 	lines := []string{"A  " + c.a.name(), "B  " + c.b.name()}
 	for _, k := range c.set.Compared {
-		if !slices.ContainsFunc(slices.Concat(c.a.by, c.b.by), func(by analyze.Condition) bool { return by.Key == k.Key }) {
+		said := func(by analyze.Condition) bool { return by.Key == k.Key }
+		if !slices.ContainsFunc(c.a.by, said) || !slices.ContainsFunc(c.b.by, said) {
 			lines = append(lines, k.Key+": "+k.Value)
 		}
 	}
@@ -168,6 +169,9 @@ func compareNotes(set *analyze.CompareSet) []string {
 	}
 	if slices.ContainsFunc(set.Pairs, func(c analyze.Comparison) bool { return c.Verdict == analyze.VerdictTooFew }) {
 		out = append(out, "not enough runs: a test needs 4 batches a side; collect with a higher --repeat")
+	}
+	if slices.ContainsFunc(set.Pairs, func(c analyze.Comparison) bool { return c.Verdict == analyze.VerdictNoRatio }) {
+		out = append(out, "no ratio: a batch's value is not above 0, so that there is no change in percent and no test")
 	}
 	out = append(out, meanNotes(set.Means)...)
 	if len(set.OnlyA) > 0 {

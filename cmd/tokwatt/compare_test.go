@@ -26,9 +26,11 @@ func TestCompare(t *testing.T) {
 		{"last,engine=mlx_lm last,engine=llama.cpp --metric generation_tps --fail-on 5%", 1, "worse", "worse by more than 5 %: generation_tps, pp 128, concurrency 1 (−50.4 %)"},
 		{"last,engine=mlx_lm last,engine=llama.cpp --metric generation_tps --fail-on 60%", 0, "worse", ""},
 		{"last,engine=llama.cpp last,engine=mlx_lm --metric generation_tps --fail-on 0%", 0, "better", ""},
-		{"last,engine=llama.cpp last,engine=mlx_lm --metric j_per_output_token --fail-on 900%", 3, "not enough runs", "not enough runs to judge by (4 batches a side are needed): j_per_output_token, pp 128, concurrency 1"},
+		{"last,engine=llama.cpp last,engine=mlx_lm --metric j_per_output_token --fail-on 900%", 3, "not enough runs", "not enough runs to judge by (5 batches a side are needed for 3 tests): j_per_output_token, pp 128, concurrency 1"},
 		{"last last", 2, "", "is on both sides"},
 		{"last", 2, "", "compare takes two selections, A and B, and here are 1"},
+		{"last,engine=mlx_lm last,engine=llama.cpp --metric j_per_output_token", 0, "mind: B: 51 requests with few_power_samples", ""},
+		{"last,engine=mlx_lm last,engine=llama.cpp --metric ttft_ms", 0, "mind: A: 15 requests with throttled", ""},
 		{"last engine=mlx", 2, "", "no case has engine=mlx: did you mean engine=mlx_lm? there is"},
 		{"last engin=mlx", 2, "", "engin=mlx: did you mean engine? The keys are"},
 		{"last last,", 2, "", "nothing behind the comma"},
@@ -38,6 +40,8 @@ func TestCompare(t *testing.T) {
 		{"last,pp=128 last,pp=512 --fail-on 5% --metric avg_power_w", 2, "", "avg_power_w is neither better high nor low"},
 		{"last,pp=128,engine=mlx_lm last,tg=999", 2, "", "no case has tg=999: "},
 		{"last,prefix_cache_hit=exact,concurrency=1 last,prefix_cache_hit=none,concurrency=1 --metric ttft_ms", 0, "ttft_ms", ""},
+		{"last,cache_mode=cold,engine=llama.cpp,pp=4096,concurrency=1 last,prefix_cache_hit=exact,concurrency=1 --metric ttft_ms", 0, "cache_mode: cold against prefix", ""},
+		{"last,cache_mode=cold,engine=llama.cpp,pp=4096 last,cache_mode=prefix", 2, "", "They differ in prefix_cache_hit (no value against "},
 		{both + ",pp=128 " + both + ",pp=512 --metric ttft_ms", 0, "host", ""},
 	} {
 		r := tokwatt(t, "", append([]string{"compare", "--db", db}, strings.Fields(c.args)...)...)
