@@ -8,16 +8,19 @@ import (
 	"strings"
 	"testing"
 
+	"tokwatt/analyze/duck"
 	"tokwatt/collect"
 )
 
 // TestRepairTellsWhatIsLost: where it is done, and by the new store afterwards.
 func TestRepairTellsWhatIsLost(t *testing.T) {
-	db := storeOf(t, kindsOf(collect.TargetInfo{Engine: "e", Driver: "openai", ModelID: "m"}, func(r *collect.Request) {
+	recs := kindsOf(collect.TargetInfo{Engine: "e", Driver: "openai", ModelID: "m"}, func(r *collect.Request) {
 		if r.RequestID == 2 {
 			r.Preview = "a mark to be found"
 		}
-	}, []float64{10, 11, 12})...)
+	}, []float64{10, 11, 12})
+	recs[1].(*collect.Segment).PlannedBatches = 3
+	db, whole := storeOf(t, recs...), storeOf(t, recs...)
 	file, err := os.ReadFile(db)
 	if err != nil || !bytes.Contains(file, []byte("a mark")) {
 		t.Fatal(err)
@@ -34,6 +37,15 @@ func TestRepairTellsWhatIsLost(t *testing.T) {
 	}
 	if r := tokwatt(t, "", "list", "--db", filepath.Join(dir, "saved.db")); !strings.Contains(r.out, "interrupted") {
 		t.Errorf("list: %s%s", r.out, r.err)
+	}
+	if duck.Available {
+		const missing = "1 of 3 batches that were planned are not there"
+		if r := tokwatt(t, "", "summary", "--db", filepath.Join(dir, "saved.db")); r.code != 0 || !strings.Contains(r.out, missing) {
+			t.Errorf("summary: %s%s", r.out, r.err)
+		}
+		if r := tokwatt(t, "", "summary", "--db", whole); strings.Contains(r.out, "planned") {
+			t.Errorf("summary of all: %s%s", r.out, r.err)
+		}
 	}
 	r := tokwatt(t, "", "check", "--db", db, "--json", "--repair-to", filepath.Join(dir, "again.db"))
 	var doc struct {
