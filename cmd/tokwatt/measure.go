@@ -253,7 +253,7 @@ func (m *measurement) verdict(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return &coded{exitInterrupted, fmt.Errorf("interrupted: %s not run, all that was measured is kept", plural(m.end.NotRun, "batch"))}
 	case m.end.Status == collect.StatusFailed && len(m.lost) > 0:
-		return &coded{exitNothing, fmt.Errorf("nothing was measured: %w", m.lost[0])}
+		return &coded{exitNothing, fmt.Errorf("nothing was measured: `tokwatt show %s` has the reasons too", shortID(m.session))}
 	case m.end.Status == collect.StatusFailed:
 		return &coded{exitNothing, fmt.Errorf("nothing was measured: every request failed; `tokwatt show %s` has the reasons", shortID(m.session))}
 	case m.closing.failed > 0:
