@@ -3,7 +3,6 @@ package collect
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"time"
 )
@@ -30,7 +29,7 @@ func (t *targetRun) measure(ctx context.Context) error {
 		return err
 	}
 	err := t.batches(ctx, lost)
-	if err != nil && !errors.Is(err, errDead) {
+	if err != nil && !ended(err) {
 		return err
 	}
 	t.own.stop()
@@ -62,8 +61,9 @@ func (t *targetRun) warmUp(ctx context.Context) error {
 // left to be kept apart.
 func (t *targetRun) batches(ctx context.Context, lost func(step) bool) error {
 	last := -1
-	for _, s := range t.pending {
-		if lost(s) {
+	t.refused = refused{good: map[int]bool{}, cases: map[int]bool{}}
+	for i, s := range t.pending {
+		if lost(s) || t.refused.cases[s.at] {
 			continue
 		}
 		if last >= 0 && s.group != last {
@@ -74,14 +74,15 @@ func (t *targetRun) batches(ctx context.Context, lost func(step) bool) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if err := t.step(ctx, s); err != nil {
+		if err := t.step(ctx, s, t.pending[i+1:]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *targetRun) step(ctx context.Context, s step) error {
+// step measures a batch, behind which those of left are to come.
+func (t *targetRun) step(ctx context.Context, s step, left []step) error {
 	p := t.points[s.at]
 	t.notify(Progress{Phase: PhaseMeasure, Target: t.info, Case: p.Case})
 	b := t.batch(ctx, p, s.repeat, false)
@@ -101,7 +102,7 @@ func (t *targetRun) step(ctx context.Context, s step) error {
 	if !connected {
 		return errDead
 	}
-	return nil
+	return t.judge(ctx, s, b, left)
 }
 
 // hand yields a batch and what the sensors read until its end.

@@ -12,6 +12,12 @@ import (
 // errDead says that a target no longer takes connections.
 var errDead = errors.New("no connection any more, so the rest of this target was not run")
 
+// ended reports an error that ends a target and not the run.
+func ended(err error) bool {
+	var gone *goneError
+	return errors.Is(err, errDead) || errors.As(err, &gone)
+}
+
 // targetRun is the measurement of one target.
 type targetRun struct {
 	*run
@@ -24,6 +30,7 @@ type targetRun struct {
 	warmup   *point   // nil: none can be sent
 	told     bool     // of heat
 	own      *sampler // of the engine's own sensors; nil: none
+	refused  refused
 }
 
 // point is a case ready to be measured.
@@ -62,7 +69,7 @@ func (s *run) visit(ctx context.Context, w work) error {
 		return err
 	}
 	err = tr.measure(ctx)
-	if errors.Is(err, errDead) {
+	if ended(err) {
 		return s.fail(ctx, info.ModelID, err)
 	}
 	return err
