@@ -55,7 +55,7 @@ func gated(t *testing.T, a, b analyze.Selected, metrics []analyze.Metric, limit 
 // where any change for the worse is too much; a true loss of 15 % is found.
 func TestGateBySimulation(t *testing.T) {
 	rnd, metrics := rand.New(rand.NewPCG(7, 8)), manyMetrics(20)
-	const times = 2000
+	const times = 1000
 	for _, limit := range []float64{0, 0.05} {
 		alarms, found, open := 0, 0, 0
 		for range times {
