@@ -20,9 +20,11 @@ type wishes struct {
 	keepOn bool    // the model may not end before max_tokens
 	ends   []int64 // its end tokens; empty: not known
 	fresh  bool    // nothing may be reused from earlier requests
+	reuse  bool    // what can be reused of earlier requests shall be
 	// The fields for these two that the server has.
 	ban  []field
 	cold field
+	warm field
 }
 
 // sampling is what is sent of the sampling settings, as JSON values.
@@ -48,8 +50,11 @@ func (w wishes) without(f field) (wishes, bool) {
 	case streamOptions:
 		had, w.noUsage = w.stream && !w.noUsage, true
 	case cachePrompt, cacheSalt:
-		if had = w.cold == f; had {
-			w.cold = ""
+		if w.cold == f {
+			had, w.cold = true, ""
+		}
+		if w.warm == f {
+			had, w.warm = true, ""
 		}
 	default:
 		had = slices.Contains(w.ban, f)
@@ -105,8 +110,11 @@ func (w wishes) encode(model string, c collect.Call) ([]byte, error) {
 	if c.BanEOS {
 		w.keepGoing(&r)
 	}
-	if c.Cold {
+	switch {
+	case c.Cold:
 		w.chill(&r)
+	case w.warm == cachePrompt:
+		r.CachePrompt = &yes
 	}
 	return json.Marshal(r)
 }

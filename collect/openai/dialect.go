@@ -118,7 +118,8 @@ var dialects = []dialect{
 		usage: &yes, cached: &yes, timings: &yes, streams: &eight, format: "mlx",
 	},
 	{
-		// tokwatt's own server, package mlx/serve: rates are the engine's.
+		// tokwatt's own server, package mlx/serve: rates are the engine's, and
+		// nothing is cached unless the request asks for it.
 		engine: "tokwatt", signs: []sign{{owner: "tokwatt"}},
 		ban: []field{ignoreEOS}, proven: true, cold: cachePrompt, seed: &yes,
 		usage: &yes, cached: &yes, timings: &yes, eos: &no, streams: &eight,
@@ -299,6 +300,9 @@ func (d dialect) wishes(w wishes, version string) wishes {
 	}
 	if w.fresh && atLeast(version, d.since) {
 		w.cold = d.cold
+	}
+	if w.reuse && d.cold == cachePrompt {
+		w.warm = cachePrompt
 	}
 	return w
 }

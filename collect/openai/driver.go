@@ -70,6 +70,7 @@ func (d Driver) wishes(spec collect.Spec, model string) (wishes, error) {
 	w := wishes{
 		temperature: spec.Temperature, seed: spec.Seed, stream: spec.Streaming != collect.StreamNone,
 		keepOn: !spec.NoEOSBan, fresh: spec.Cache == "" || spec.Cache == collect.CacheCold,
+		reuse: spec.Cache == collect.CachePrefix,
 	}
 	if !w.keepOn || d.Options.EndTokens == nil {
 		return w, nil

@@ -72,7 +72,9 @@ func (e *engine) Count(ctx context.Context, p collect.Prompt) (collect.Counted, 
 }
 
 func (e *engine) count(ctx context.Context, p collect.Prompt) (collect.Counted, error) {
-	s, err := e.Open(ctx, collect.Call{Prompt: p, MaxTokens: 1, Streams: 1})
+	plain := *e
+	plain.send.warm = "" // a prompt that is only counted is none to be reused
+	s, err := plain.Open(ctx, collect.Call{Prompt: p, MaxTokens: 1, Streams: 1})
 	if err != nil {
 		return collect.Counted{}, err
 	}

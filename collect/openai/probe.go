@@ -70,7 +70,7 @@ func only(w wishes, kept field) wishes {
 func (e *engine) ask(ctx context.Context, w wishes) (probed, error) {
 	body, err := w.encode(e.model, collect.Call{
 		Prompt: collect.Prompt{User: "Hello"}, MaxTokens: 1, Stream: w.stream,
-		Temperature: w.temperature, Seed: w.seed, BanEOS: true, Cold: true, Streams: 1,
+		Temperature: w.temperature, Seed: w.seed, BanEOS: true, Cold: w.warm == "", Streams: 1,
 	})
 	if err != nil {
 		return probed{}, nil
