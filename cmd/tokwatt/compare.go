@@ -218,24 +218,23 @@ func judged(set *analyze.CompareSet, limit float64) error {
 		case analyze.GateWorse:
 			worse = append(worse, name+" ("+change(c.Change)+")")
 		case analyze.GateOpen:
-			open = append(open, name+why(c.Verdict))
+			open = append(open, name+" ("+why(c)+")")
 		}
 	}
 	switch {
 	case len(worse) > 0:
 		return &coded{exitFailures, fmt.Errorf("worse by more than %s %%: %s", strconv.FormatFloat(100*limit, 'g', 6, 64), firstOf(worse))}
 	case len(open) > 0:
-		return &coded{exitNothing, fmt.Errorf("not enough runs to judge by (%d batches a side are needed for %s): %s; collect with a higher --repeat, or ask for fewer figures with --metric",
+		return &coded{exitNothing, fmt.Errorf("not enough runs to judge by (%d batches a side are needed for %s): %s; collect with a higher --repeat, or name fewer figures, that each batch has, with --metric",
 			analyze.GateRuns(set.Tests), plural(int64(set.Tests), "test"), firstOf(open))}
 	}
 	return nil
 }
 
-// why adds to a comparison that can't be judged for another reason than too few
-// runs that reason.
-func why(v analyze.Verdict) string {
-	if v == analyze.VerdictNoRatio {
-		return " (a value that is not above 0)"
+// why is what keeps a comparison from being judged.
+func why(c analyze.Comparison) string {
+	if c.Verdict == analyze.VerdictNoRatio {
+		return "a value that is not above 0"
 	}
-	return ""
+	return fmt.Sprintf("n %d/%d", c.A.N, c.B.N)
 }

@@ -26,7 +26,7 @@ func TestCompare(t *testing.T) {
 		{"last,engine=mlx_lm last,engine=llama.cpp --metric generation_tps --fail-on 5%", 1, "worse", "worse by more than 5 %: generation_tps, pp 128, concurrency 1 (−50.4 %)"},
 		{"last,engine=mlx_lm last,engine=llama.cpp --metric generation_tps --fail-on 60%", 0, "worse", ""},
 		{"last,engine=llama.cpp last,engine=mlx_lm --metric generation_tps --fail-on 0%", 0, "better", ""},
-		{"last,engine=llama.cpp last,engine=mlx_lm --metric j_per_output_token --fail-on 900%", 3, "not enough runs", "not enough runs to judge by (5 batches a side are needed for 3 tests): j_per_output_token, pp 128, concurrency 1"},
+		{"last,engine=llama.cpp last,engine=mlx_lm --metric j_per_output_token --fail-on 900%", 3, "not enough runs", "not enough runs to judge by (5 batches a side are needed for 3 tests): j_per_output_token, pp 128, concurrency 1 (n 6/3)"},
 		{"last last", 2, "", "is on both sides"},
 		{"last", 2, "", "compare takes two selections, A and B, and here are 1"},
 		{"last,engine=mlx_lm last,engine=llama.cpp --metric j_per_output_token", 0, "mind: B: 51 requests with few_power_samples", ""},
