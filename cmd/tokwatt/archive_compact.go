@@ -24,7 +24,7 @@ when files take their places may see rows twice: docs/scale-out.md.`,
 			&cli.BoolFlag{Name: "dry-run", Usage: "say what there is to merge, and leave it"},
 			jsonFlag(),
 		},
-		Metadata: examples("tokwatt archive compact dataset", "tokwatt archive compact --dry-run dataset"),
+		Metadata: examples("tokwatt archive compact --dry-run archive", "tokwatt archive compact archive"),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			dir := cmd.Args().First()
 			if cmd.Args().Len() != 1 {
