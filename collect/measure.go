@@ -90,6 +90,7 @@ func (t *targetRun) step(ctx context.Context, s step, left []step) error {
 	if err := t.hand(b); err != nil {
 		return err
 	}
+	t.tellSize(&t.points[s.at], b)
 	connected, ok := false, false
 	for _, r := range b.Requests {
 		ok = ok || r.Failure == nil
@@ -103,6 +104,21 @@ func (t *targetRun) step(ctx context.Context, s step, left []step) error {
 		return errDead
 	}
 	return t.judge(ctx, s, b, left)
+}
+
+// tellSize warns once of a text that is of another size than it was meant to be:
+// what its tokens are is the model's to say.
+func (t *targetRun) tellSize(p *point, b *Batch) {
+	const off = 1.5
+	for _, r := range b.Requests {
+		if p.about == 0 || r.Report.PromptTokens == nil {
+			continue
+		}
+		got, meant := *r.Report.PromptTokens, p.about
+		if p.about = 0; float64(got) > off*float64(meant) || float64(got)*off < float64(meant) {
+			t.warn("the %s prompt that was to be of about %d tokens has %d by the server's count: its text is sized for English in a common vocabulary", p.PromptKind, meant, got)
+		}
+	}
 }
 
 // hand yields a batch and what the sensors read until its end.

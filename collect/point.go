@@ -9,7 +9,7 @@ import (
 // point turns a shape into a case of this target, the nth that is equal, and
 // yields its record unless the past has it.
 func (t *targetRun) point(ctx context.Context, s *sizer, shape Shape, nth int) (point, error) {
-	p := point{prompt: shape.Prompt.Text}
+	p := point{prompt: shape.Prompt.Text, about: shape.Prompt.About}
 	if shape.PP > 0 {
 		if err := s.size(ctx, shape.PP); err != nil || ctx.Err() != nil {
 			return p, err

@@ -47,6 +47,7 @@ type Text struct {
 	Kind  string // empty: "own"
 	Text  string
 	Limit int64 // max_tokens where the spec has no TG; 0: DefaultTG
+	About int64 `json:",omitempty"` // tokens that it is meant to have; 0: nobody said
 }
 
 // Streaming says which answers are asked for as streams.

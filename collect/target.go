@@ -37,6 +37,7 @@ type targetRun struct {
 type point struct {
 	Case
 	prompt string // own prompt's text
+	about  int64  // tokens that it is meant to have; 0: nobody said, or told of
 	lost   bool   // its prompt can't be made
 }
 

@@ -88,6 +88,12 @@ func (s *settling) request(r row, req *collect.Request, d *analyze.RequestRow) b
 		return recountFirst(r, req, d)
 	case lacks("count_mismatch"):
 		return recountApart(req, d)
+	case slices.Contains(d.Flags, "implausible") && !r.flag("implausible") && s.context.Target.Driver != "ollama":
+		rep := &req.Report // its statistics say more than was used
+		if rep.PromptEvalNS == nil && rep.EvalNS == nil {
+			return false
+		}
+		rep.PromptEvalNS, rep.EvalNS = nil, nil
 	case lacks("implausible"):
 		return untrue(r, req)
 	case lacks("bad_figure"):

@@ -72,11 +72,11 @@ func Texts(names []string, context int) ([]collect.Text, error) {
 			return nil, fmt.Errorf("there is no prompt kind %q: take %s", name, strings.Join(Names(), ", "))
 		}
 		k := all[i]
-		text := strings.TrimSpace(k.text)
+		text := collect.Text{Kind: k.name, Text: strings.TrimSpace(k.text), Limit: k.limit}
 		if k.name == "context_fill" {
-			text = filled(context)
+			text.Text, text.About = filled(context), int64(context)
 		}
-		out = append(out, collect.Text{Kind: k.name, Text: text, Limit: k.limit})
+		out = append(out, text)
 	}
 	return out, nil
 }

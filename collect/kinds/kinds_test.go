@@ -33,6 +33,9 @@ func TestContextFill(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := texts[0].Text
+		if texts[0].About != int64(n) {
+			t.Errorf("meant to be of %d tokens: %d", n, texts[0].About)
+		}
 		if over := float64(len(text)) - float64(n)*charsPerToken; over < 0 || over > 200 {
 			t.Errorf("%d tokens: %d characters", n, len(text))
 		}
