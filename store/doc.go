@@ -19,7 +19,7 @@
 //
 // Where each part lives: operations in store.go (Put), read.go (Records),
 // sessions.go (Sessions, Find), claim.go, calibration.go, maintain.go (Delete, Compact),
-// check.go and repair.go; locks and the way into the file in open.go, a new
+// check.go, report.go and repair.go; locks and the way into the file in open.go, a new
 // file in create.go; values in value.go, their contents in wire.go, codec.go
 // and chunks.go; values out of records in append.go, records out of values in
 // assemble.go. Reads go through internal/boltpage, which trusts no number of
