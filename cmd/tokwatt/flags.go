@@ -55,7 +55,7 @@ func matrixFlags() []cli.Flag {
 		&textsFlag{Category: c, Name: "prompt", Usage: "`TEXT` to send instead of sized prompts; may be repeated"},
 		&textsFlag{Category: c, Name: "prompt-file", Usage: "`FILE` with such a text; may be repeated"},
 		&wordsFlag{Category: c, Name: "prompt-kind", Usage: "`LIST` code,tool_call,reasoning,long_gen,context_fill"},
-		&cli.IntFlag{Category: c, Name: "context-size", Usage: "`N` tokens of a context_fill prompt (4096)"},
+		&cli.IntFlag{Category: c, Name: "context-size", Usage: "`N` about as many tokens in context_fill prompts (4096)"},
 	}
 }
 
@@ -65,7 +65,7 @@ func protocolFlags() []cli.Flag {
 		&cli.StringFlag{Category: c, Name: "profile", Usage: "`NAME` all defaults as exo-bench's (exo) or asiai's (asiai)"},
 		&cli.BoolFlag{Category: c, Name: "use-prefix-cache", Usage: "let the server reuse earlier prompts"},
 		&cli.BoolWithInverseFlag{Category: c, Name: "stream", Usage: "stream the answers (--no-stream: don't)"},
-		&cli.StringFlag{Category: c, Name: "atom", Usage: "`TEXT` what sized prompts are made of (\" a\"; exo \"a \")"},
+		&cli.StringFlag{Category: c, Name: "atom", Usage: "`TEXT` what sized prompts repeat (\" a\" or what fits; exo \"a \")"},
 		&cli.StringFlag{Category: c, Name: "tokenizer", Usage: "`DIR` the model's folder or .gguf; server: ask it instead"},
 		&cli.IntFlag{Category: c, Name: "seed", Usage: "`N` sent where the server takes it (42; named profiles none)"},
 		&cli.FloatFlag{Category: c, Name: "temperature", Usage: "`X` sampling temperature (0; exo: the server's)"},
