@@ -72,6 +72,8 @@ func (s *settling) request(r row, req *collect.Request, d *analyze.RequestRow) b
 			return false
 		}
 		req.Report.PrefixCacheHit = r.text("prefix_cache_hit")
+	case slices.Contains(d.Flags, "implausible") && !r.flag("implausible") && s.context.Target.Driver != "ollama" && (req.Report.PromptEvalNS != nil || req.Report.EvalNS != nil):
+		req.Report.PromptEvalNS, req.Report.EvalNS = nil, nil // its statistics say more than was used
 	case !same(d.GenerationTPSServer, r.number("generation_tps_server")):
 		return serverRate(r, req)
 	case !says(r, "prompt_tps") && told(string(d.PromptTPSSource)) && d.PromptTPS != nil && !slices.Contains(d.Stated, "prompt_tps"):
@@ -88,12 +90,6 @@ func (s *settling) request(r row, req *collect.Request, d *analyze.RequestRow) b
 		return recountFirst(r, req, d)
 	case lacks("count_mismatch"):
 		return recountApart(req, d)
-	case slices.Contains(d.Flags, "implausible") && !r.flag("implausible") && s.context.Target.Driver != "ollama":
-		rep := &req.Report // its statistics say more than was used
-		if rep.PromptEvalNS == nil && rep.EvalNS == nil {
-			return false
-		}
-		rep.PromptEvalNS, rep.EvalNS = nil, nil
 	case lacks("implausible"):
 		return untrue(r, req)
 	case lacks("bad_figure"):
