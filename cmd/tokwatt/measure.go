@@ -27,6 +27,7 @@ type measurement struct {
 	begun    bool // a record has been stored
 	end      *collect.End
 	lost     []error // targets that were not measured, or not to their end
+	untold   []error // those of them that the user has not read yet
 }
 
 // measure runs the bench. Records are committed as they come, so an end by any
@@ -101,7 +102,7 @@ func (a *app) collectInto(ctx context.Context, db *store.Store, b *bench) (strin
 		return m.session, err
 	}
 	if m.finished() {
-		m.end, m.lost = cmp.Or(m.end, b.past.End), nil
+		m.end, m.lost, m.untold = cmp.Or(m.end, b.past.End), nil, nil
 		fmt.Fprintln(a.err, collect.ErrNothingLeft)
 	}
 	if m.end == nil {
@@ -216,6 +217,8 @@ func (m *measurement) run(ctx context.Context, runner *collect.Runner, jobs ...c
 			m.lost = append(m.lost, err)
 			if m.begun && ctx.Err() == nil {
 				m.progress.say("%v", err)
+			} else {
+				m.untold = append(m.untold, err)
 			}
 			continue
 		}
@@ -252,6 +255,8 @@ func (m *measurement) verdict(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 		return &coded{exitInterrupted, fmt.Errorf("interrupted: %s not run, all that was measured is kept", plural(m.end.NotRun, "batch"))}
+	case m.end.Status == collect.StatusFailed && len(m.untold) > 0:
+		return &coded{exitNothing, fmt.Errorf("nothing was measured: %w", m.untold[0])}
 	case m.end.Status == collect.StatusFailed && len(m.lost) > 0:
 		return &coded{exitNothing, fmt.Errorf("nothing was measured: `tokwatt show %s` has the reasons too", shortID(m.session))}
 	case m.end.Status == collect.StatusFailed:
