@@ -38,13 +38,15 @@ type caseFigures struct {
 	N         int64    `json:"n"`
 	PromptTPS *float64 `json:"prompt_tps_median"`
 	GenTPS    *float64 `json:"generation_tps_median"`
+	TokPerSec *float64 `json:"tok_per_sec_median"`
+	MixedTPS  *float64 `json:"mixed_tps_median"`
 	WallTPS   *float64 `json:"agg_wall_tps_median"`
 	TTFT      *float64 `json:"ttft_ms_median"`
 	JPerToken *float64 `json:"j_per_output_token_median"`
 
 	raw     *collect.Case
 	warmed  bool // a warm-up was of this case
-	samples struct{ prompt, gen, wall, ttft, joules []float64 }
+	samples struct{ prompt, gen, byTime, mixed, wall, ttft, joules []float64 }
 }
 
 // Case names a case in the closing lines.
@@ -101,6 +103,7 @@ func (c *closing) finish() {
 	c.cases = slices.DeleteFunc(c.cases, func(k *caseFigures) bool { return k.warmed && k.Requests == 0 })
 	for _, k := range c.cases {
 		k.PromptTPS, k.GenTPS = median(k.samples.prompt), median(k.samples.gen)
+		k.TokPerSec, k.MixedTPS = median(k.samples.byTime), median(k.samples.mixed)
 		k.WallTPS, k.TTFT = median(k.samples.wall), median(k.samples.ttft)
 		k.JPerToken = median(k.samples.joules)
 	}
@@ -193,6 +196,10 @@ func (k *caseFigures) row(r analyze.RequestRow) {
 		return
 	}
 	keep(&k.samples.gen, r.GenerationTPS)
+	keep(&k.samples.mixed, r.MixedTPS)
+	if r.TokPerSec != nil && *r.TokPerSec > 0 { // 0: not measurable
+		keep(&k.samples.byTime, r.TokPerSec)
+	}
 	if r.InPrefillStats {
 		keep(&k.samples.prompt, r.PromptTPS)
 	}

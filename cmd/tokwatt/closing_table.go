@@ -74,29 +74,61 @@ func (c *closing) notes() []string {
 }
 
 func writeCases(w io.Writer, cases []*caseFigures) {
-	hits := slices.ContainsFunc(cases, func(k *caseFigures) bool { return k.Hit != "" })
-	energy := slices.ContainsFunc(cases, func(k *caseFigures) bool { return k.JPerToken != nil })
-	header := []any{"pp", "tg", "conc", "prefill\ntok/s", "gen\ntok/s", "all\ntok/s", "TTFT\nms", "n", "failed"}
-	if energy {
-		header = slices.Insert(header, 7, any("J/tok"))
+	columns := caseColumns(cases)
+	right := len(columns)
+	if slices.ContainsFunc(cases, func(k *caseFigures) bool { return k.Hit != "" }) {
+		columns = append(columns, caseColumn{"cache", func(k *caseFigures) any { return k.Hit }})
 	}
-	right := len(header)
-	if hits {
-		header = append(header, "cache")
+	var header []any
+	for _, c := range columns {
+		header = append(header, c.head)
 	}
 	t := newTable(w, header...)
 	rightAligned(t, upTo(right)...)
 	for _, k := range cases {
-		row := []any{promptLength(k.PP, k.raw.CaseID, cases), k.TG, k.Concurrency, figure(k.PromptTPS), figure(k.GenTPS), figure(k.WallTPS), figure(k.TTFT), k.N, count(k.NFailed)}
-		if energy {
-			row = slices.Insert(row, 7, any(figure(k.JPerToken)))
-		}
-		if hits {
-			row = append(row, k.Hit)
+		var row []any
+		for _, c := range columns {
+			row = append(row, c.cell(k))
 		}
 		t.AppendRow(row)
 	}
 	t.Render()
+}
+
+// caseColumn is a column of the cases.
+type caseColumn struct {
+	head string
+	cell func(*caseFigures) any
+}
+
+// caseColumns are the columns of the figures: those that few sessions have only
+// where a case has them.
+func caseColumns(cases []*caseFigures) []caseColumn {
+	rate := func(head string, of func(*caseFigures) *float64) caseColumn {
+		return caseColumn{head, func(k *caseFigures) any { return figure(of(k)) }}
+	}
+	has := func(c caseColumn) bool {
+		return slices.ContainsFunc(cases, func(k *caseFigures) bool { return c.cell(k) != figure(nil) })
+	}
+	gen := rate("gen\ntok/s", func(k *caseFigures) *float64 { return k.GenTPS })
+	if byTime := rate(withoutGen[0].head, func(k *caseFigures) *float64 { return k.TokPerSec }); !has(gen) && has(byTime) {
+		gen = byTime
+	}
+	out := []caseColumn{
+		{"pp", func(k *caseFigures) any { return promptLength(k.PP, k.raw.CaseID, cases) }},
+		{"tg", func(k *caseFigures) any { return wantedLength(k.TG, k.PP) }},
+		{"conc", func(k *caseFigures) any { return k.Concurrency }},
+		rate("prefill\ntok/s", func(k *caseFigures) *float64 { return k.PromptTPS }),
+		gen,
+	}
+	if mixed := rate(withoutGen[1].head, func(k *caseFigures) *float64 { return k.MixedTPS }); has(mixed) {
+		out = append(out, mixed)
+	}
+	out = append(out, rate("all\ntok/s", func(k *caseFigures) *float64 { return k.WallTPS }), rate("TTFT\nms", func(k *caseFigures) *float64 { return k.TTFT }))
+	if joules := rate("J/tok", func(k *caseFigures) *float64 { return k.JPerToken }); has(joules) {
+		out = append(out, joules)
+	}
+	return append(out, caseColumn{"n", func(k *caseFigures) any { return k.N }}, caseColumn{"failed", func(k *caseFigures) any { return count(k.NFailed) }})
 }
 
 // upTo are the numbers from 1 to n.

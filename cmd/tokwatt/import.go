@@ -114,8 +114,8 @@ func (a *app) importAll(ctx context.Context, cmd *cli.Command, db *store.Store) 
 			a.printImported(f)
 		}
 	}
-	if id := newestOf(files); id != "" && !cmd.Bool("json") {
-		fmt.Fprintf(a.out, "next: tokwatt summary %s\n", shortID(id))
+	if next := nextCommand(files); next != "" && !cmd.Bool("json") {
+		fmt.Fprintln(a.out, "next: "+next)
 	}
 	if cmd.Bool("json") {
 		if err := a.printJSON(sumImported(files)); err != nil {
@@ -128,11 +128,16 @@ func (a *app) importAll(ctx context.Context, cmd *cli.Command, db *store.Store) 
 	return verdictOf(files)
 }
 
-// newestOf is the session that was imported last.
-func newestOf(files []*importedFile) string {
+// nextCommand looks at the session that was imported last: without a request it
+// has no summary.
+func nextCommand(files []*importedFile) string {
 	for _, f := range slices.Backward(files) {
-		if n := len(f.Sessions); n > 0 {
-			return f.Sessions[n-1]
+		n := len(f.Sessions)
+		switch {
+		case n > 0 && f.Rows > 0:
+			return "tokwatt summary " + shortID(f.Sessions[n-1])
+		case n > 0:
+			return "tokwatt show " + shortID(f.Sessions[n-1])
 		}
 	}
 	return ""

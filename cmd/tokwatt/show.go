@@ -184,6 +184,7 @@ func (a *app) printShown(s *shown) {
 	a.printSensors(s)
 	fmt.Fprintln(a.out)
 	s.closing.write(a.out)
+	writeAverages(a.out, s.Session, s.closing.requests)
 	a.printTally("failures", s.Failures)
 	a.printTally("flags", s.Flags)
 	for _, d := range s.Damaged {

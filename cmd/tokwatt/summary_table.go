@@ -35,6 +35,11 @@ type shownMetric struct {
 	ofBatch           bool
 }
 
+// withoutGen are the rates after the generation rate: those that stand in for it
+// where no row has one, and that of prompt and output together, which only
+// imported files have.
+var withoutGen = []shownMetric{{name: "tok_per_sec", head: "gen n/t\ntok/s"}, {name: "mixed_tps", head: "mixed\ntok/s"}}
+
 // joulesPerToken is the metric of energy that people compare.
 const joulesPerToken = "j_per_output_token"
 
@@ -45,6 +50,9 @@ func shownMetrics() []shownMetric {
 	for _, m := range analyze.Metrics() {
 		if m.Head != "" {
 			out = append(out, shownMetric{name: m.Name, head: m.Head, ofBatch: m.Table == "batches"})
+		}
+		if m.Name == "generation_tps" {
+			out = append(out, withoutGen...)
 		}
 	}
 	return out
@@ -58,7 +66,8 @@ func writeSummary(w io.Writer, rows []analyze.Summary, format string, percentile
 		title, note = "**%s**\n\n", "- %s\n"
 	}
 	fmt.Fprintf(w, title, noteText(heading(rows[0]), format))
-	notes = append(fewerBehind(rows, presentMetrics(rows, format)), notes...)
+	metrics := presentMetrics(rows, format)
+	notes = slices.Concat(standIns(metrics), statedSpread(rows), fewerBehind(rows, metrics), notes)
 	if format == "markdown" {
 		summaryTable(w, rows, format, percentiles, narrowing{}).RenderMarkdown()
 		fmt.Fprintln(w)
@@ -268,7 +277,16 @@ func caseName(s analyze.Summary) string {
 	if s.PP != nil {
 		pp = fmt.Sprintf("pp %d", *s.PP)
 	}
-	return fmt.Sprintf("%s tg %d ×%d", pp, s.TG, s.Concurrency)
+	return fmt.Sprintf("%s tg %s ×%d", pp, wantedLength(s.TG, s.PP), s.Concurrency)
+}
+
+// wantedLength is tg in a column. Of none it is 0 where only a prompt was to be
+// read; an imported file may also not say how many tokens were wanted.
+func wantedLength(tg int64, pp *int64) string {
+	if tg == 0 && pp == nil {
+		return "–"
+	}
+	return strconv.FormatInt(tg, 10)
 }
 
 func isTime(metric string) bool { return metric == "ttft_ms" || metric == "itl_p50_ms" }
@@ -303,7 +321,7 @@ func varyingKeys(rows []analyze.Summary) []summaryKey {
 			}
 			return "own"
 		}},
-		{"tg", func(s analyze.Summary) string { return strconv.FormatInt(s.TG, 10) }},
+		{"tg", func(s analyze.Summary) string { return wantedLength(s.TG, s.PP) }},
 		{"conc", func(s analyze.Summary) string { return strconv.FormatInt(s.Concurrency, 10) }},
 	}
 	if slices.ContainsFunc(rows, func(s analyze.Summary) bool { return s.Keys["depth"] != "" }) {
@@ -313,6 +331,23 @@ func varyingKeys(rows []analyze.Summary) []summaryKey {
 		keys = append(keys, summaryKey{"cache", func(s analyze.Summary) string { return cmp.Or(s.PrefixCacheHit, s.CacheMode) }})
 	}
 	return keys
+}
+
+// hasGen reports whether a row has a generation rate by tokwatt's rule.
+func hasGen(s analyze.Summary) bool { return s.Stats["generation_tps"].Median != nil }
+
+// standIns explains the rates that stand beside or in place of gen.
+func standIns(metrics []shownMetric) []string {
+	var out []string
+	for _, m := range metrics {
+		switch m.name {
+		case "tok_per_sec":
+			out = append(out, "gen n/t: tok_per_sec, output tokens over the time after the first; gen, which leaves the first token out, is not known")
+		case "mixed_tps":
+			out = append(out, "mixed: prompt and output tokens over the time of both")
+		}
+	}
+	return out
 }
 
 // presentMetrics are those that any row has. On a screen, where a column for
@@ -325,7 +360,7 @@ func presentMetrics(rows []analyze.Summary, format string) []shownMetric {
 		return s.CacheMode != string(collect.CacheCold) && s.Stats[joulesPerToken].Median != nil
 	})
 	out := slices.DeleteFunc(shownMetrics(), func(m shownMetric) bool {
-		return m.name == "agg_wall_tps" && !concurrent || m.name == "itl_p50_ms" && (concurrent || crowded) ||
+		return m.name == "agg_wall_tps" && !concurrent || m.name == "tok_per_sec" && some(hasGen) || m.name == "itl_p50_ms" && (concurrent || crowded) ||
 			m.name == joulesPerToken && concurrent && crowded ||
 			!some(func(s analyze.Summary) bool { return s.Stats[m.name].Median != nil })
 	})
