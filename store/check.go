@@ -260,7 +260,7 @@ func (v *surveyor) loss(a *assembler, sum summary) {
 	if v.err != nil || a.errs == 0 && a.next >= sum.Next {
 		return
 	}
-	had := v.seen.BatchID // of one that was imported the numbers may have gaps
+	had := v.seen.BatchID   // of one that was imported the numbers may have gaps
 	if sum.Next >= a.next { // else it is none, or an old one that a page still had
 		had = sum.Batches
 	}
