@@ -18,6 +18,11 @@ func viewNames() []string {
 	return []string{"runs", "batch_runs", "stat_rows", "metric_values", "batch_medians", "median_interval", "summary_long", "summary", "asiai", "phases", "goodput"}
 }
 
+// helperViews are those that other views are made of, and nobody is to ask.
+func helperViews() []string {
+	return []string{"stat_rows", "metric_values", "batch_medians", "median_interval"}
+}
+
 // ViewSQL is the text of a view, as Spark SQL takes it too.
 func ViewSQL(name string) (string, error) {
 	text, err := viewFiles.ReadFile("views/" + name + ".sql")

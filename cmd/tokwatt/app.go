@@ -155,8 +155,11 @@ func noSuchCommand(cmd *cli.Command, name string) error {
 	for _, c := range cmd.VisibleCommands() {
 		known = append(known, c.Name)
 	}
-	whole := strings.TrimPrefix(cmd.FullName()+" "+name, "tokwatt ")
-	return usagef("there is no command %q: %s", whole, didYouMean(analyze.Nearest(name, known), cmd.FullName()))
+	near, whole := analyze.Nearest(name, known), strings.TrimPrefix(cmd.FullName()+" "+name, "tokwatt ")
+	if near == "" && !isRoot(cmd) { // they are few
+		return usagef("there is no command %q: take %s", whole, alternatives(known))
+	}
+	return usagef("there is no command %q: %s", whole, didYouMean(near, cmd.FullName()))
 }
 
 // again runs another command line in this process. It gets a context of its

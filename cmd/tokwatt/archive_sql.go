@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -66,6 +67,9 @@ func sqlRoot(cmd *cli.Command) (string, error) {
 // datasetSQL lists the statements that make the tables, and the views where the
 // dialect has what they are written in.
 func datasetSQL(dialect, root string) ([]string, error) {
+	if !slices.Contains(choices["dialect"], dialect) {
+		return nil, fmt.Errorf("there is no dialect %q: take %s", dialect, alternatives(choices["dialect"]))
+	}
 	var tables []string
 	var err error
 	if dialect == duckDB {

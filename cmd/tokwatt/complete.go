@@ -53,6 +53,9 @@ func (a *app) complete(ctx context.Context, cmd *cli.Command) {
 		for _, f := range cmd.VisibleFlags() {
 			fmt.Fprintln(a.out, "--"+f.Names()[0])
 		}
+		if !isRoot(cmd) {
+			fmt.Fprintln(a.out, "--db") // the root's, which every command takes
+		}
 		return
 	}
 	if a.completeValue(ctx, cmd, wordBefore(os.Args)) {

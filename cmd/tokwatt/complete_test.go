@@ -22,6 +22,12 @@ func TestCompletion(t *testing.T) {
 		"show 019bc119-e": "019bc119-eb60",
 		"summary --perc":  "--percentiles",
 
+		"summary --format ":  "table markdown csv json",
+		"compare --format m": "markdown",
+		"plot itl --th":      "--theme",
+		"list --d":           "--db",
+		"archive sql --db":   "--db",
+
 		"archive sql --dialect ":        "duckdb spark trino clickhouse",
 		"collect --profile ":            "exo asiai",
 		"collect --profile a":           "asiai",

@@ -52,15 +52,15 @@ Warm-ups are left out.`,
 			"tokwatt export last --out runs.csv",
 		),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			write, err := exportFormat(cmd)
-			if err != nil {
-				return err
-			}
 			db, err := openStore(cmd)
 			if err != nil {
 				return err
 			}
 			id, err := oneSession(ctx, cmd, db)
+			if err != nil {
+				return err
+			}
+			write, err := exportFormat(cmd)
 			if err != nil {
 				return err
 			}

@@ -54,6 +54,9 @@ func TestExportFiles(t *testing.T) {
 			t.Errorf("%q: exit %d: %s%s", args, r.code, r.out, r.err)
 		}
 	}
+	if r := tokwatt(t, "", "export", "no-such-id"); !strings.Contains(r.err, "no-such-id") {
+		t.Errorf("of a session that is not there is said: %s", r.err)
+	}
 	if files, _ := filepath.Glob("*"); len(files) != 4 {
 		t.Errorf("the folder holds %v", files)
 	}

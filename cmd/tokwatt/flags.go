@@ -132,18 +132,23 @@ func atLeast(least int) func(int) error {
 	}
 }
 
+// answerFormats are those of summary and compare.
+var answerFormats = []string{"table", "markdown", "csv", "json"}
+
 // choices are the values of flags that take one of a few words: of a flag of
 // this name, or of one command's.
 var choices = map[string][]string{
-	"serve engine":  {"auto", "mlx", "reference"},
-	"import format": importFormats(),
-	"query format":  queryFormats,
-	"export format": exportNames,
-	"engine":        {"auto", "exo", "mlx", "ollama", "openai", "reference"},
-	"profile":       {string(collect.ProfileExo), string(collect.ProfileAsiai)},
-	"order":         {string(collect.OrderInterleaved), string(collect.OrderListed)},
-	"instance-meta": {"ring", "jaccl", "both"},
-	"sharding":      {"pipeline", "tensor", "both"},
-	"dialect":       {duckDB, string(analyze.Spark), string(analyze.Trino), string(analyze.ClickHouse)},
-	"power":         append([]string{sensors.Auto, sensors.Off}, sensors.Names()...),
+	"serve engine":   {"auto", "mlx", "reference"},
+	"import format":  importFormats(),
+	"query format":   queryFormats,
+	"summary format": answerFormats,
+	"compare format": answerFormats,
+	"export format":  exportNames,
+	"engine":         {"auto", "exo", "mlx", "ollama", "openai", "reference"},
+	"profile":        {string(collect.ProfileExo), string(collect.ProfileAsiai)},
+	"order":          {string(collect.OrderInterleaved), string(collect.OrderListed)},
+	"instance-meta":  {"ring", "jaccl", "both"},
+	"sharding":       {"pipeline", "tensor", "both"},
+	"dialect":        {duckDB, string(analyze.Spark), string(analyze.Trino), string(analyze.ClickHouse)},
+	"power":          append([]string{sensors.Auto, sensors.Off}, sensors.Names()...),
 }

@@ -41,7 +41,7 @@ func noKind(_ context.Context, cmd *cli.Command) error {
 	if name == "" {
 		return usagef("plot what? Take %s", alternatives(kinds))
 	}
-	return usagef("there is no plot %q: take %s", name, alternatives(kinds))
+	return noSuchCommand(cmd, name)
 }
 
 // kind is the command of one kind of picture.
@@ -62,8 +62,9 @@ func xFlag() cli.Flag {
 	return &cli.StringFlag{Name: "x", Usage: "`AXIS` pp, concurrency or nodes (the first that varies)"}
 }
 
+// yFlag answers to --metric too, as compare calls it.
 func yFlag(without string) cli.Flag {
-	return &cli.StringSliceFlag{Name: "y", Usage: "`METRIC` a panel each (" + without + ")"}
+	return &cli.StringSliceFlag{Name: "y", Aliases: []string{"metric"}, Usage: "`METRIC` a panel each (" + without + ")"}
 }
 
 func byFlag() cli.Flag {

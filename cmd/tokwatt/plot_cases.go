@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/urfave/cli/v3"
 
@@ -62,12 +61,16 @@ func chosenCases(ctx context.Context, cmd *cli.Command, db *duck.DB, ids []strin
 	if err != nil {
 		return nil, opt, err
 	}
-	keep, err := caseConditions(cmd)
+	wanted, err := caseConditions(cmd)
 	if err != nil {
 		return nil, opt, err
 	}
 	rows, err := db.Summaries(ctx, duck.SummaryFilter{Sessions: ids, Points: true})
-	return slices.DeleteFunc(rows, func(s analyze.Summary) bool { return !keep(s) }), opt, err
+	if err != nil {
+		return nil, opt, err
+	}
+	rows, err = kept(rows, wanted, func(s *analyze.Summary) *analyze.Summary { return s })
+	return rows, opt, err
 }
 
 func energyFigure(ctx context.Context, cmd *cli.Command, db *duck.DB, ids []string) (*plot.Figure, error) {
@@ -75,7 +78,7 @@ func energyFigure(ctx context.Context, cmd *cli.Command, db *duck.DB, ids []stri
 	if err != nil {
 		return nil, err
 	}
-	keep, err := caseConditions(cmd)
+	wanted, err := caseConditions(cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +86,11 @@ func energyFigure(ctx context.Context, cmd *cli.Command, db *duck.DB, ids []stri
 	if err != nil {
 		return nil, err
 	}
-	f, err := plot.Energy(slices.DeleteFunc(cases, func(c analyze.EnergyCase) bool { return !keep(c.Summary) }), opt)
+	cases, err = kept(cases, wanted, func(c *analyze.EnergyCase) *analyze.Summary { return &c.Summary })
+	if err != nil {
+		return nil, err
+	}
+	f, err := plot.Energy(cases, opt)
 	return f, asUsage(err)
 }
 

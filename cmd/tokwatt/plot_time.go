@@ -89,7 +89,7 @@ func parts(cmd *cli.Command, words map[string]*string, numbers map[string]*int64
 			}
 			*number = n
 		default:
-			return usagef("--where %s: must be KEY=VALUE with a key of %s", cond, strings.Join(slices.Concat(slices.Sorted(maps.Keys(words)), slices.Sorted(maps.Keys(numbers))), ", "))
+			return usagef("--where %s: plot %s chooses by %s, each as KEY=VALUE", cond, cmd.Name, alternatives(slices.Concat(slices.Sorted(maps.Keys(words)), slices.Sorted(maps.Keys(numbers)))))
 		}
 	}
 	return nil

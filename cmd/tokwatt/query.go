@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,9 +31,9 @@ func (a *app) query() *cli.Command {
 		ArgsUsage: "SQL",
 		Description: `SQL is a SELECT over the tables sessions, segments, targets, cases, batches,
 requests, chunks, samples and energy and the views runs, batch_runs, summary,
-summary_long, goodput, phases and asiai; - reads it from stdin. SHOW TABLES
-lists them, DESCRIBE runs the columns of runs. runs and batch_runs leave
-warm-ups out, requests and batches do not.
+summary_long, goodput, phases and asiai; - reads it from stdin. Begin with runs
+(a row a request) and batch_runs (a row a batch), which leave warm-ups out.
+DESCRIBE runs lists its columns; what else SHOW TABLES names is for the views.
 docs/cookbook.md answers twenty questions with it.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "file", Usage: "`FILE` read the SQL from it"},
@@ -282,11 +283,15 @@ func cell(v any) string {
 	return rowio.Text(v)
 }
 
-// short prints a number as it is where that is short, else with six
-// significant digits; --format csv and json have all of them.
+// short prints a number with four significant digits, so that figures beside
+// each other are rounded alike, and a whole one as it is; the formats for
+// programs have all digits.
 func short(x float64) string {
-	if s := strconv.FormatFloat(x, 'f', -1, 64); len(s) <= 10 {
-		return s
+	switch a := math.Abs(x); {
+	case x == math.Trunc(x) && a < 1e15:
+		return strconv.FormatFloat(x, 'f', -1, 64)
+	case a < 1e-3 || a >= 1e15: // NaN is neither
+		return strconv.FormatFloat(x, 'g', 4, 64)
 	}
-	return strconv.FormatFloat(x, 'g', 6, 64)
+	return significant(x, 4)
 }

@@ -49,7 +49,10 @@ func parseConditions(text string) (analyze.Conditions, error) {
 	by, err := analyze.ParseConditions(text)
 	var unknown *analyze.KeyError
 	if errors.As(err, &unknown) {
-		if near := nearestWord(analyze.GroupKeys(), unknown.Key); near != "" {
+		switch near := analyze.Nearest(unknown.Key, analyze.GroupKeys()); {
+		case near == unknown.Key: // the value is what lacks
+			return nil, usagef("%s: must be %s=VALUE", unknown.Condition, near)
+		case near != "":
 			return nil, usagef("%s: did you mean %s? The keys are %s", unknown.Condition, near, strings.Join(analyze.GroupKeys(), ", "))
 		}
 		return nil, usage(err)
@@ -129,7 +132,7 @@ func unmet(rows []analyze.Summary, by analyze.Conditions) error {
 	}
 	c, values := by.Unmet(rows)
 	hint := ""
-	if near := nearestWord(values, c.Value); near != "" {
+	if near := analyze.Nearest(c.Value, values); near != "" {
 		hint = fmt.Sprintf("did you mean %s=%s? ", c.Key, near)
 	}
 	for i, v := range values {
@@ -138,21 +141,6 @@ func unmet(rows []analyze.Summary, by analyze.Conditions) error {
 		}
 	}
 	return usagef("no case has %s: %sthere is %s", c, hint, few(values))
-}
-
-// nearestWord is the one of the words that a mistyped one may stand for; empty:
-// none.
-func nearestWord(words []string, typed string) string {
-	var named []*cli.Command
-	for _, w := range words {
-		if w != "" {
-			named = append(named, &cli.Command{Name: w})
-		}
-	}
-	if near := cli.SuggestCommand(named, typed); slices.Contains(words, near) { // the library knows of help too
-		return near
-	}
-	return ""
 }
 
 // rowsOf are those of the summaries that a selection chooses, with keys of their

@@ -55,7 +55,7 @@ func (o options) fromSuite(refused ...string) error {
 		case name == "db":
 			return fmt.Errorf("%q can't be set in a suite: name the store with --db", name)
 		case i < 0:
-			return fmt.Errorf("%q is no flag of collect: %s", name, didYouMean(nearest(flags, name), "tokwatt collect"))
+			return fmt.Errorf("%q is no flag of collect: %s", name, didYouMean(nearestFlag(flags, name), "tokwatt collect"))
 		case slices.Contains(refused, name):
 			return fmt.Errorf("%q can't be set here: it is one for the whole session", name)
 		}

@@ -51,19 +51,25 @@ func figure(v *float64) string {
 }
 
 // sig prints x with at least three significant digits, never in exponents.
-func sig(x float64) string {
-	digits := digitsFor(x)
+func sig(x float64) string { return significant(x, 3) }
+
+// significant prints x with at least that many significant digits, never in
+// exponents.
+func significant(x float64, least int) string {
+	digits := decimals(x, least)
 	text := strconv.FormatFloat(x, 'f', digits, 64)
-	if rounded, err := strconv.ParseFloat(text, 64); err == nil && digitsFor(rounded) < digits {
-		return strconv.FormatFloat(x, 'f', digitsFor(rounded), 64) // 99.99 is 100, as 100 is
+	if rounded, err := strconv.ParseFloat(text, 64); err == nil && decimals(rounded, least) < digits {
+		return strconv.FormatFloat(x, 'f', decimals(rounded, least), 64) // 99.99 is 100, as 100 is
 	}
 	return text
 }
 
 // digitsFor is how many decimals give x three significant digits.
-func digitsFor(x float64) int {
-	if a := math.Abs(x); a > 0 && a < 1000 {
-		return max(0, min(6, 2-int(math.Floor(math.Log10(a)))))
+func digitsFor(x float64) int { return decimals(x, 3) }
+
+func decimals(x float64, least int) int {
+	if a := math.Abs(x); a > 0 && a < math.Pow10(least) {
+		return max(0, min(least+3, least-1-int(math.Floor(math.Log10(a)))))
 	}
 	return 0
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"strings"
 	"testing"
 )
@@ -35,6 +36,14 @@ func TestFiguresAreReadable(t *testing.T) {
 	} {
 		if got := sig(x); got != want {
 			t.Errorf("sig(%g) = %s, want %s", x, got, want)
+		}
+	}
+	for x, want := range map[float64]string{
+		20.2552555: "20.26", 2604.48: "2604", 0.1: "0.1000", 512: "512", -0.25: "-0.2500", 1732953.75: "1732954", 12345678901: "12345678901",
+		9.99999: "10.00", 0: "0", 0.00012345678: "0.0001235", 1e-9: "1e-09", 1e300: "1e+300", math.Inf(1): "+Inf",
+	} {
+		if got := short(x); got != want {
+			t.Errorf("short(%g) = %s, want %s", x, got, want)
 		}
 	}
 	for x, want := range map[float64]string{0: "0", 0.0346: "0.035", 1.25: "1.2", 12.6: "13", 201: "201"} {
