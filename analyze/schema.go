@@ -5,7 +5,7 @@ package analyze
 // another version is written anew from the store.
 const (
 	SchemaVersion  = 2
-	FormulaVersion = 1
+	FormulaVersion = 2
 )
 
 // ColumnType is the type of a column. There are these and no others: each is
