@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"tokwatt/analyze"
-	"tokwatt/collect"
 )
 
 // byTarget parts summaries where session or target change.
@@ -23,37 +21,6 @@ func byTarget(all []analyze.Summary) [][]analyze.Summary {
 			out = append(out, nil)
 		}
 		out[len(out)-1] = append(out[len(out)-1], s)
-	}
-	return out
-}
-
-// shownMetric is a column of the table. Below, where it is not empty, is the
-// metric whose median stands below the median, in place of mean ± sd. Of some a
-// batch has one, of the others a request.
-type shownMetric struct {
-	name, head, below string
-	ofBatch           bool
-}
-
-// withoutGen are the rates after the generation rate: those that stand in for it
-// where no row has one, and that of prompt and output together, which only
-// imported files have.
-var withoutGen = []shownMetric{{name: "tok_per_sec", head: "gen n/t\ntok/s"}, {name: "mixed_tps", head: "mixed\ntok/s"}}
-
-// joulesPerToken is the metric of energy that people compare.
-const joulesPerToken = "j_per_output_token"
-
-// shownMetrics are the figures of the table, where any row has them: those of the
-// metric table that have a head.
-func shownMetrics() []shownMetric {
-	var out []shownMetric
-	for _, m := range analyze.Metrics() {
-		if m.Head != "" {
-			out = append(out, shownMetric{name: m.Name, head: m.Head, ofBatch: m.Table == "batches"})
-		}
-		if m.Name == "generation_tps" {
-			out = append(out, withoutGen...)
-		}
 	}
 	return out
 }
@@ -296,78 +263,4 @@ func percentile(s analyze.Stat, p int) *float64 {
 		return s.P90
 	}
 	return s.P99
-}
-
-// summaryKey is a column that tells cases apart.
-type summaryKey struct {
-	head string
-	cell func(analyze.Summary) string
-}
-
-// varyingKeys are pp (or which prompt it is), tg and concurrency; how deep the
-// context was, where an imported file says so; and where a case is not cold, what
-// the cache did: of such rows a reader must know, be they all alike.
-func varyingKeys(rows []analyze.Summary) []summaryKey {
-	own := slices.ContainsFunc(rows, func(s analyze.Summary) bool { return s.PP == nil && s.CaseID != rows[0].CaseID })
-	keys := []summaryKey{
-		{"pp", func(s analyze.Summary) string {
-			switch {
-			case s.PP != nil:
-				return strconv.FormatInt(*s.PP, 10)
-			case s.PromptKind != "" && s.PromptKind != "own":
-				return s.PromptKind
-			case own:
-				return fmt.Sprintf("own #%d", s.CaseID)
-			}
-			return "own"
-		}},
-		{"tg", func(s analyze.Summary) string { return wantedLength(s.TG, s.PP) }},
-		{"conc", func(s analyze.Summary) string { return strconv.FormatInt(s.Concurrency, 10) }},
-	}
-	if slices.ContainsFunc(rows, func(s analyze.Summary) bool { return s.Keys["depth"] != "" }) {
-		keys = slices.Insert(keys, 1, summaryKey{"depth", func(s analyze.Summary) string { return cmp.Or(s.Keys["depth"], "–") }})
-	}
-	if slices.ContainsFunc(rows, func(s analyze.Summary) bool { return s.CacheMode != string(collect.CacheCold) }) {
-		keys = append(keys, summaryKey{"cache", func(s analyze.Summary) string { return cmp.Or(s.PrefixCacheHit, s.CacheMode) }})
-	}
-	return keys
-}
-
-// hasGen reports whether a row has a generation rate by tokwatt's rule.
-func hasGen(s analyze.Summary) bool { return s.Stats["generation_tps"].Median != nil }
-
-// standIns explains the rates that stand beside or in place of gen.
-func standIns(metrics []shownMetric) []string {
-	var out []string
-	for _, m := range metrics {
-		switch m.name {
-		case "tok_per_sec":
-			out = append(out, "gen n/t: tok_per_sec, output tokens over the time after the first; gen, which leaves the first token out, is not known")
-		case "mixed_tps":
-			out = append(out, "mixed: prompt and output tokens over the time of both")
-		}
-	}
-	return out
-}
-
-// presentMetrics are those that any row has. On a screen, where a column for
-// the cache leaves no room for one of joules, they share that of all streams,
-// or take that of the intervals.
-func presentMetrics(rows []analyze.Summary, format string) []shownMetric {
-	some := func(match func(analyze.Summary) bool) bool { return slices.ContainsFunc(rows, match) }
-	concurrent := some(func(s analyze.Summary) bool { return s.Concurrency > 1 })
-	crowded := format != "markdown" && some(func(s analyze.Summary) bool {
-		return s.CacheMode != string(collect.CacheCold) && s.Stats[joulesPerToken].Median != nil
-	})
-	out := slices.DeleteFunc(shownMetrics(), func(m shownMetric) bool {
-		return m.name == "agg_wall_tps" && !concurrent || m.name == "tok_per_sec" && some(hasGen) || m.name == "itl_p50_ms" && (concurrent || crowded) ||
-			m.name == joulesPerToken && concurrent && crowded ||
-			!some(func(s analyze.Summary) bool { return s.Stats[m.name].Median != nil })
-	})
-	for i := range out {
-		if out[i].name == "agg_wall_tps" && crowded {
-			out[i].head, out[i].below = "all t/s\nJ/tok", joulesPerToken
-		}
-	}
-	return out
 }
