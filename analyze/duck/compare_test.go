@@ -4,6 +4,7 @@ package duck
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 
 	"tokwatt/analyze"
@@ -42,7 +43,7 @@ func TestKeys(t *testing.T) {
 			t.Errorf("no row has %s: the test shows less than it should", key)
 		}
 	}
-	if len(groups) < 3*4*2 || summaries[0].Keys["tool_version"] == "" || summaries[0].Keys["formula_version"] != "1" {
+	if len(groups) < 3*4*2 || summaries[0].Keys["tool_version"] == "" || summaries[0].Keys["formula_version"] != strconv.Itoa(analyze.FormulaVersion) {
 		t.Errorf("%d groups, versions %q and %q", len(groups), summaries[0].Keys["tool_version"], summaries[0].Keys["formula_version"])
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -129,6 +130,11 @@ func TestLostOutputIsAnError(t *testing.T) {
 }
 
 func TestHangupKeepsWhatWasMeasured(t *testing.T) {
+	// What is caught here is not ignored by a child, even where this process was
+	// started to ignore it.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP)
+	defer signal.Stop(caught)
 	db := filepath.Join(t.TempDir(), "t.db")
 	s := start(t, bothEngines(t, db)["server"]...)
 	hasBatches(t, db, 2)
