@@ -37,7 +37,7 @@ test: ## all tests
 
 nocgo: ## the build without DuckDB: tests of the packages that it changes
 	CGO_ENABLED=0 $(GO) build ./...
-	CGO_ENABLED=0 $(GO) test -count=1 ./cmd/... ./analyze/... ./collect/inproc ./mlx/... ./power/...
+	CGO_ENABLED=0 $(GO) test -count=1 ./cmd/... ./analyze/duck/... ./collect/inproc ./mlx/... ./power/...
 	CGO_ENABLED=0 $(GO) test -count=1 -tags mlx ./mlx ./mlx/internal/... ./mlx/model ./mlx/engine
 
 sensors-fake: ## the bindings to sensors' libraries, a Mac's and NVIDIA's, against fakes of them in C
@@ -49,9 +49,12 @@ sensors-fake: ## the bindings to sensors' libraries, a Mac's and NVIDIA's, again
 # DuckDB is one library of C++, which the race detector does not look into. Of
 # the program those tests run under it in which things happen at once; the
 # others start it to look at what it prints.
-AT_ONCE := ^Test(Interrupt|Kill|Resume|Calibrate$$|CollectAsks|CollectReads|Commands|Serve$$|SuiteRuns|SummaryBeside|TwoCollectors|PowerWatch)
+# CI has the packages in which most happens at once, the full size all.
+AT_ONCE := ^Test(Interrupt|Kill|Resume|TwoCollectors$(if $(filter full,$(SIZE)),|Calibrate$$|CollectAsks|CollectReads|Commands|Serve$$|SuiteRuns|SummaryBeside|PowerWatch))
+RACE := ./collect ./collect/inproc ./collect/openai ./collect/wire ./mlx/engine ./mlx/serve ./power ./power/child
+RACE += $(if $(filter full,$(SIZE)),./collect/calibrate ./collect/exo ./collect/find ./collect/host ./collect/ollama ./collect/prompt ./collect/prompt/tokenizer ./collect/script ./mlx/... ./power/...)
 race: ## the packages that start goroutines, under the race detector
-	$(GO) test -count=1 -race ./collect ./collect/calibrate ./collect/exo ./collect/find ./collect/host ./collect/inproc ./collect/ollama ./collect/openai ./collect/prompt ./collect/prompt/tokenizer ./collect/script ./collect/wire ./mlx/... ./power/...
+	$(GO) test -count=1 -race $(RACE)
 	$(GO) test -count=1 -race -run '^TestExport' ./analyze
 	$(GO) test -count=1 -race -skip '^Test(Truncated|Flipped)' ./store
 	$(GO) test -count=1 -race -run '$(AT_ONCE)' ./cmd/tokwatt
