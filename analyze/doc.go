@@ -14,11 +14,16 @@
 //  2. [Export] writes the rows of a session as Parquet (export.go, chunks.go,
 //     parquet.go), all its files or none (files.go), into the partition of its
 //     host and day (partition.go), with a [Manifest] that tells whether they
-//     are still what was written (manifest.go); [CheckDataset] reads a whole
-//     dataset through (check.go).
+//     are still what was written (manifest.go). What changes in a dataset does
+//     so at one instant (journal.go), and a list of its files is of one instant
+//     (snapshot.go). [Compact] merges files of one day (compact.go, merge.go,
+//     columnread.go), [SessionRows] reads a session back, and [CheckDataset] a
+//     whole dataset through (check.go).
 //  3. The columns are declared once, in tables.go, tables_runs.go and
 //     tables_energy.go, with what schema.go offers; schema, writer and
-//     documentation follow from that. [Tables] shows them, [Metrics] says what the figures among them mean.
+//     documentation follow from that, and so do the tables' declarations for
+//     other engines (ddl.go). [Tables] shows them, [Metrics] says what the
+//     figures among them mean.
 //  4. The statistics that SQL can't do, or that the views are held against, are
 //     pure functions: [Sample], [Sample.MedianInterval], [PooledSpread],
 //     [MannWhitney]. Each is nil where there are too few numbers for it.

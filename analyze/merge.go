@@ -3,7 +3,6 @@ package analyze
 import (
 	"context"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"net/url"
 	"path"
@@ -11,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
 )
 
@@ -73,8 +71,8 @@ func (d dataset) merge(ctx context.Context, sessions []*Manifest, where pieces) 
 		next.Files = nil
 		out.manifests = append(out.manifests, &next)
 	}
-	for _, t := range Tables() {
-		if err := out.table(ctx, t.Name, sessions, where); err != nil {
+	for _, d := range declarations() {
+		if err := out.table(ctx, d, sessions, where); err != nil {
 			out.set.abandon()
 			return nil, err
 		}
@@ -84,7 +82,8 @@ func (d dataset) merge(ctx context.Context, sessions []*Manifest, where pieces) 
 }
 
 // table merges the files of one table.
-func (out *merged) table(ctx context.Context, name string, sessions []*Manifest, where pieces) error {
+func (out *merged) table(ctx context.Context, d declaration, sessions []*Manifest, where pieces) error {
+	name := d.table().Name
 	var parts []piece
 	var owners []int // of parts
 	for i, m := range sessions {
@@ -103,7 +102,7 @@ func (out *merged) table(ctx context.Context, name string, sessions []*Manifest,
 	if err != nil {
 		return err
 	}
-	if err := mergeTable(ctx, name, tableFile{w, out.set.partition, mergedGroup}, out.set.dataset.root, parts); err != nil {
+	if err := d.merge(ctx, tableFile{w, out.set.partition, mergedGroup}, out.set.dataset.root, parts); err != nil {
 		return fmt.Errorf("table %s: %w", name, err)
 	}
 	f := out.set.files[len(out.set.files)-1]
@@ -135,40 +134,15 @@ func partitionAt(filePath string) (partition, error) {
 	return partition{host: host, date: strings.TrimPrefix(path.Base(dir), "date=")}, err
 }
 
-// mergeTable merges files of a table by its declaration.
-func mergeTable(ctx context.Context, name string, to tableFile, root string, parts []piece) error {
-	switch name {
-	case "sessions":
-		return mergeRows(ctx, name, sessionColumns(), to, root, parts)
-	case "segments":
-		return mergeRows(ctx, name, segmentColumns(), to, root, parts)
-	case "targets":
-		return mergeRows(ctx, name, targetColumns(), to, root, parts)
-	case "cases":
-		return mergeRows(ctx, name, caseColumns(), to, root, parts)
-	case "batches":
-		return mergeRows(ctx, name, batchColumns(), to, root, parts)
-	case "requests":
-		return mergeRows(ctx, name, requestColumns(), to, root, parts)
-	case "chunks":
-		return mergeRows(ctx, name, chunkColumns(), to, root, parts)
-	case "samples":
-		return mergeRows(ctx, name, sampleColumns(), to, root, parts)
-	case "energy":
-		return mergeRows(ctx, name, energyColumns(), to, root, parts)
-	}
-	return errors.New("its columns are not known")
-}
-
-// mergeRows copies the parts' rows, in order. Memory holds one row group of a
-// source and one of the result.
-func mergeRows[R any](ctx context.Context, name string, cols []column[R], to tableFile, root string, parts []piece) (err error) {
+// merge copies the parts' rows, in order. Memory holds one row group of a source
+// and one of the result.
+func (d declared[R]) merge(ctx context.Context, to tableFile, root string, parts []piece) (err error) {
 	defer func() { // the library does not expect every damage
 		if p := recover(); p != nil {
 			err = fmt.Errorf("a file cannot be read: %v", p)
 		}
 	}()
-	t, err := newTableWriter(to, name, cols)
+	t, err := newTableWriter(to, d.name, d.columns)
 	if err != nil {
 		return err
 	}
@@ -252,108 +226,4 @@ func leaf(c Column) string {
 		return c.Name + ".list.element"
 	}
 	return c.Name
-}
-
-// read reads a column of a row group.
-func (v *values) read(group *file.RowGroupReader, i int) error {
-	column, err := group.Column(i)
-	if err != nil {
-		return err
-	}
-	switch c := column.(type) {
-	case *file.Int64ColumnChunkReader:
-		v.ints, err = readValues(v, c, c.ReadBatch)
-	case *file.Float64ColumnChunkReader:
-		v.doubles, err = readValues(v, c, c.ReadBatch)
-	case *file.BooleanColumnChunkReader:
-		v.bools, err = readValues(v, c, c.ReadBatch)
-	case *file.ByteArrayColumnChunkReader:
-		v.texts, err = readValues(v, c, c.ReadBatch)
-	default:
-		err = fmt.Errorf("a type %s that the schema does not have", column.Type())
-	}
-	return err
-}
-
-// readValues reads a column to its end: its levels into v, its values out.
-func readValues[T int64 | float64 | bool | parquet.ByteArray](v *values, c file.ColumnChunkReader, read batchReader[T]) ([]T, error) {
-	const size = 4 << 10
-	buf, def, rep := make([]T, size), make([]int16, size), make([]int16, size)
-	lists := c.Descriptor().MaxRepetitionLevel() > 0
-	var out []T
-	for c.HasNext() {
-		n, got, err := read(size, buf, def, rep)
-		if err != nil {
-			return nil, err
-		}
-		if n == 0 {
-			return nil, fmt.Errorf("a page ends early")
-		}
-		v.def = append(v.def, def[:n]...)
-		if lists {
-			v.rep = append(v.rep, rep[:n]...)
-		}
-		for _, x := range buf[:got] {
-			out = append(out, owned(x))
-		}
-	}
-	return out, c.Err()
-}
-
-// owned is a value that outlives the page it was read from.
-func owned[T any](x T) T {
-	if b, ok := any(x).(parquet.ByteArray); ok {
-		return any(parquet.ByteArray(append([]byte(nil), b...))).(T)
-	}
-	return x
-}
-
-// rows is a run of rows of a column.
-func (v *values) rows(from, to int, t ColumnType) values {
-	full := int16(1) // the definition level of a value
-	levelFrom, levelTo := from, to
-	if t == Strings {
-		full = 2
-		levelFrom, levelTo = v.levelOf(from), v.levelOf(to)
-	}
-	valueFrom := countOf(v.def[:levelFrom], full)
-	valueTo := valueFrom + countOf(v.def[levelFrom:levelTo], full)
-	out := values{def: v.def[levelFrom:levelTo]}
-	if t == Strings {
-		out.rep = v.rep[levelFrom:levelTo]
-	}
-	switch t {
-	case Double:
-		out.doubles = v.doubles[valueFrom:valueTo]
-	case Bool:
-		out.bools = v.bools[valueFrom:valueTo]
-	case String, Strings:
-		out.texts = v.texts[valueFrom:valueTo]
-	default:
-		out.ints = v.ints[valueFrom:valueTo]
-	}
-	return out
-}
-
-// levelOf is where the levels of a row of lists begin.
-func (v *values) levelOf(row int) int {
-	for i, r := range v.rep {
-		if r == 0 {
-			if row == 0 {
-				return i
-			}
-			row--
-		}
-	}
-	return len(v.rep)
-}
-
-func countOf(levels []int16, level int16) int {
-	n := 0
-	for _, l := range levels {
-		if l == level {
-			n++
-		}
-	}
-	return n
 }

@@ -3,7 +3,6 @@ package analyze
 import (
 	"fmt"
 
-	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
 )
 
@@ -53,21 +52,21 @@ func readColumn(group *file.RowGroupReader, i int) error {
 	var n int64
 	switch c := column.(type) {
 	case *file.Int32ColumnChunkReader:
-		n, err = readBatches(c, c.ReadBatch)
+		n, err = countValues(c, c.ReadBatch)
 	case *file.Int64ColumnChunkReader:
-		n, err = readBatches(c, c.ReadBatch)
+		n, err = countValues(c, c.ReadBatch)
 	case *file.Int96ColumnChunkReader:
-		n, err = readBatches(c, c.ReadBatch)
+		n, err = countValues(c, c.ReadBatch)
 	case *file.Float32ColumnChunkReader:
-		n, err = readBatches(c, c.ReadBatch)
+		n, err = countValues(c, c.ReadBatch)
 	case *file.Float64ColumnChunkReader:
-		n, err = readBatches(c, c.ReadBatch)
+		n, err = countValues(c, c.ReadBatch)
 	case *file.BooleanColumnChunkReader:
-		n, err = readBatches(c, c.ReadBatch)
+		n, err = countValues(c, c.ReadBatch)
 	case *file.ByteArrayColumnChunkReader:
-		n, err = readBatches(c, c.ReadBatch)
+		n, err = countValues(c, c.ReadBatch)
 	case *file.FixedLenByteArrayColumnChunkReader:
-		n, err = readBatches(c, c.ReadBatch)
+		n, err = countValues(c, c.ReadBatch)
 	default:
 		return fmt.Errorf("a type %s that is not known", column.Type())
 	}
@@ -79,21 +78,27 @@ func readColumn(group *file.RowGroupReader, i int) error {
 
 type batchReader[T any] func(size int64, values []T, def, rep []int16) (int64, int, error)
 
-// readBatches reads a column to its end and counts its values, NULLs included.
-func readBatches[T int32 | int64 | parquet.Int96 | float32 | float64 | bool | parquet.ByteArray | parquet.FixedLenByteArray](
-	c file.ColumnChunkReader, read batchReader[T]) (int64, error) {
-	const size = 1 << 10
+// eachBatch reads a column to its end and hands on a run of it at a time: the
+// values, and the levels of those and of the NULLs between. The next run is
+// written over it.
+func eachBatch[T any](c file.ColumnChunkReader, read batchReader[T], do func(values []T, def, rep []int16)) error {
+	const size = 4 << 10
 	values, def, rep := make([]T, size), make([]int16, size), make([]int16, size)
-	var total int64
 	for c.HasNext() {
-		n, _, err := read(size, values, def, rep)
+		n, got, err := read(size, values, def, rep)
 		if err != nil {
-			return total, err
+			return err
 		}
 		if n == 0 {
-			return total, fmt.Errorf("a page ends early")
+			return fmt.Errorf("a page ends early")
 		}
-		total += n
+		do(values[:got], def[:n], rep[:n])
 	}
-	return total, c.Err()
+	return c.Err()
+}
+
+// countValues counts a column's values, NULLs included.
+func countValues[T any](c file.ColumnChunkReader, read batchReader[T]) (n int64, err error) {
+	err = eachBatch(c, read, func(_ []T, def, _ []int16) { n += int64(len(def)) })
+	return n, err
 }

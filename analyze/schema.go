@@ -1,5 +1,7 @@
 package analyze
 
+import "context"
+
 // SchemaVersion counts the changes of tables and columns, FormulaVersion those
 // of the rules behind derived figures. Both stand in every file; a dataset of
 // another version is written anew from the store.
@@ -39,23 +41,45 @@ type Table struct {
 // Tables declares all tables of a dataset, with their columns in order. The
 // partition columns host (string) and date are in the path, not in the list.
 func Tables() []Table {
-	return []Table{
-		{"sessions", declared(sessionColumns())},
-		{"segments", declared(segmentColumns())},
-		{"targets", declared(targetColumns())},
-		{"cases", declared(caseColumns())},
-		{"batches", declared(batchColumns())},
-		{"requests", declared(requestColumns())},
-		{"chunks", declared(chunkColumns())},
-		{"samples", declared(sampleColumns())},
-		{"energy", declared(energyColumns())},
+	var out []Table
+	for _, d := range declarations() {
+		out = append(out, d.table())
+	}
+	return out
+}
+
+// declaration is a table, whatever its rows are.
+type declaration interface {
+	table() Table
+	// merge copies rows of the table's files under root to one file, in order.
+	merge(ctx context.Context, to tableFile, root string, parts []piece) error
+}
+
+// declarations are the tables in the order of Tables.
+func declarations() []declaration {
+	return []declaration{
+		declared[SessionRow]{"sessions", sessionColumns()},
+		declared[SegmentRow]{"segments", segmentColumns()},
+		declared[TargetRow]{"targets", targetColumns()},
+		declared[CaseRow]{"cases", caseColumns()},
+		declared[BatchRow]{"batches", batchColumns()},
+		declared[RequestRow]{"requests", requestColumns()},
+		declared[ChunkRow]{"chunks", chunkColumns()},
+		declared[SampleRow]{"samples", sampleColumns()},
+		declared[EnergyRow]{"energy", energyColumns()},
 	}
 }
 
-func declared[R any](cols []column[R]) []Column {
-	out := make([]Column, len(cols))
-	for i, c := range cols {
-		out[i] = c.Column
+// declared is a table of rows of one type.
+type declared[R any] struct {
+	name    string
+	columns []column[R]
+}
+
+func (d declared[R]) table() Table {
+	t := Table{Name: d.name, Columns: make([]Column, len(d.columns))}
+	for i, c := range d.columns {
+		t.Columns[i] = c.Column
 	}
-	return out
+	return t
 }
