@@ -22,33 +22,34 @@ var sqlTypes = map[analyze.ColumnType]string{
 // emptyTable declares a table without rows. It gives a table without files its
 // columns, and a table whose files are all of an older schema the newer ones.
 func emptyTable(t analyze.Table) string {
-	return "select " + strings.Join(typedColumns(t), ", ") + " where false"
+	var nulls []string
+	for _, c := range columnsOf(t) {
+		nulls = append(nulls, fmt.Sprintf("cast(null as %s) as %s", c.sqlType, c.name))
+	}
+	return "select " + strings.Join(nulls, ", ") + " where false"
 }
 
-// typedColumns are a table's columns as typed NULLs, the partition columns
-// behind session_id.
-func typedColumns(t analyze.Table) []string {
-	typed := func(name, sqlType string) string { return fmt.Sprintf("cast(null as %s) as %s", sqlType, name) }
-	var cols []string
+// columnNames are a table's columns, as a list of SQL.
+func columnNames(t analyze.Table) string {
+	var names []string
+	for _, c := range columnsOf(t) {
+		names = append(names, c.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+type sqlColumn struct{ name, sqlType string }
+
+// columnsOf are a table's columns, the partition columns behind session_id.
+func columnsOf(t analyze.Table) []sqlColumn {
+	var cols []sqlColumn
 	for _, c := range t.Columns {
-		cols = append(cols, typed(c.Name, sqlTypes[c.Type]))
+		cols = append(cols, sqlColumn{c.Name, sqlTypes[c.Type]})
 		if c.Name == "session_id" {
-			cols = append(cols, typed("host", "varchar"), typed("date", "date"))
+			cols = append(cols, sqlColumn{"host", "varchar"}, sqlColumn{"date", "date"})
 		}
 	}
 	return cols
-}
-
-// columnNames are the names of typedColumns.
-func columnNames(t analyze.Table) []string {
-	var names []string
-	for _, c := range t.Columns {
-		names = append(names, c.Name)
-		if c.Name == "session_id" {
-			names = append(names, "host", "date")
-		}
-	}
-	return names
 }
 
 // fileGroup is files of one schema version, as DuckDB finds them.
@@ -73,7 +74,7 @@ func loader(t analyze.Table, groups []fileGroup, only string) string {
 	if only != "" {
 		only = " where session_id in (" + only + ")"
 	}
-	columns := strings.Join(columnNames(t), ", ")
+	columns := columnNames(t)
 	if len(groups) == 1 && groups[0].schema == analyze.SchemaVersion {
 		return fmt.Sprintf("select %s from read_parquet(%s, %s)%s", columns, pathList(groups[0].paths), types, only)
 	}
@@ -108,12 +109,15 @@ func TableSQL(root string) ([]string, error) {
 	return out, nil
 }
 
-func pathList(paths []string) string {
-	quoted := make([]string, len(paths))
-	for i, p := range paths {
-		quoted[i] = quote(p)
+func pathList(paths []string) string { return "[" + literals(paths) + "]" }
+
+// literals are words as a list of SQL.
+func literals(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = quote(w)
 	}
-	return "[" + strings.Join(quoted, ", ") + "]"
+	return strings.Join(quoted, ", ")
 }
 
 // tableFiles are the files of one table: by schema version, the oldest first.
@@ -165,7 +169,7 @@ func (db *DB) load(ctx context.Context) error {
 		}
 		var only string
 		if of.shared && len(db.sessions) > 0 {
-			only = strings.Trim(pathList(db.sessions), "[]")
+			only = literals(db.sessions)
 		}
 		if err := db.createView(ctx, t.Name, loader(t, of.groups, only)); err != nil {
 			return fmt.Errorf("the files of table %s cannot be read: %s", t.Name, shorten(err.Error()))
