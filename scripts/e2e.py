@@ -26,6 +26,8 @@ import time
 import urllib.request
 from pathlib import Path
 
+from checks import Checks
+
 HERE = Path(__file__).parent
 MODELS = {  # what is asked of each folder
     "smollm2": {
@@ -46,20 +48,6 @@ COMMAND_S = 3600
 # sent within this time of one another and their text is equal.
 SAME_REQUEST_NS = 200_000_000
 PREVIEW = 200  # code points that tokwatt keeps of an answer
-
-
-class Checks:
-    def __init__(self):
-        self.passed, self.failed = 0, 0
-
-    def that(self, what, good, detail=""):
-        """Say whether a check held, and go on."""
-        self.passed += bool(good)
-        self.failed += not good
-        print(f"{'ok  ' if good else 'FAIL'}  {what}{f': {detail}' if detail != '' else ''}", flush=True)
-
-    def equal(self, what, got, want):
-        self.that(what, got == want, got if got == want else f"got {got!r}, want {want!r}")
 
 
 # Processes.
@@ -352,8 +340,7 @@ def main():
     check_measuring(checks, tokwatt, a.models, work, "full" if a.full else "ci")
     check_answers(checks, tokwatt, work)
     check_refusals(checks, tokwatt, a.models, work)
-    print(f"{checks.passed} passed, {checks.failed} failed")
-    sys.exit(1 if checks.failed else 0)
+    checks.end()
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ from pathlib import Path
 
 import exo_parity_files as files
 import exo_parity_tokenizer
+from checks import Checks
 
 HERE = Path(__file__).resolve().parent
 RECORDED = HERE.parent / "testdata" / "transcripts" / "exo" / "results"
@@ -61,16 +62,6 @@ DIFFERENT = {
 }
 EXIT_FAILURES, EXIT_NOTHING = 1, 3
 EXIT = {"fault_error_500": EXIT_FAILURES, "fault_stream_cut": EXIT_NOTHING, "fault_stats_null": EXIT_NOTHING, "overshoot": EXIT_NOTHING}
-
-
-class Checks:
-    def __init__(self):
-        self.passed, self.failed = 0, 0
-
-    def that(self, what, good, detail=""):
-        self.passed += bool(good)
-        self.failed += not good
-        print(f"{'ok  ' if good else 'FAIL'}  {what}{f': {detail}' if detail != '' else ''}", flush=True)
 
 
 # exo-bench.
@@ -304,8 +295,7 @@ def main():
     if not a.only:
         check_stdout(checks, tokwatt, work)
         check_interrupt(checks, tokwatt, work)
-    print(f"{checks.passed} passed, {checks.failed} failed")
-    sys.exit(1 if checks.failed else 0)
+    checks.end()
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ import time
 from pathlib import Path
 
 import exo_parity
+from checks import Checks
 from exo_parity_tokenizer import byte_characters
 
 MODEL = "synthetic:tiny"
@@ -216,11 +217,10 @@ def main():
     sensor.parent.mkdir()
     sensor.write_text(SENSOR)
     sensor.chmod(0o755)
-    checks = exo_parity.Checks()
+    checks = Checks()
     for name in a.only.split(",") if a.only else SWEEPS:
         run(checks, name, a.tokwatt.resolve(), bench, sensor, work)
-    print(f"{checks.passed} passed, {checks.failed} failed")
-    sys.exit(1 if checks.failed else 0)
+    checks.end()
 
 
 if __name__ == "__main__":
