@@ -9,9 +9,8 @@ import (
 // refused is what a server has turned down of a target before it answered any
 // of it: to ask the same again would be turned down again.
 type refused struct {
-	answered bool         // any batch of the target
-	good     map[int]bool // cases of which a batch was answered, by the shape's place
-	cases    map[int]bool // cases that are given up
+	good  map[int]bool // cases of which a batch was answered, by the shape's place
+	cases map[int]bool // cases that are given up
 }
 
 // goneError says that the server does not know the target.
@@ -28,13 +27,13 @@ func (e *goneError) Error() string {
 func (t *targetRun) judge(ctx context.Context, s step, b *Batch, left []step) error {
 	f, whole := turnedDown(b)
 	if !whole {
-		t.refused.note(s.at)
+		t.refused.good[s.at] = true
 		return nil
 	}
 	switch {
 	case f == nil || len(left) == 0:
 		return nil
-	case *f.HTTPStatus == http.StatusNotFound && !t.refused.answered:
+	case *f.HTTPStatus == http.StatusNotFound && len(t.refused.good) == 0:
 		return &goneError{f}
 	case *f.HTTPStatus != http.StatusNotFound && !t.refused.good[s.at]:
 		t.refused.cases[s.at] = true
@@ -55,12 +54,6 @@ func (t *targetRun) giveUp(ctx context.Context, s step, f *Failure, left []step)
 		return nil
 	}
 	return t.fail(ctx, t.info.ModelID, fmt.Errorf("case %d: %s, so its other batches (%d) were not run", t.points[s.at].CaseID, f.Message, n))
-}
-
-// note keeps that a case was answered.
-func (r *refused) note(at int) {
-	r.answered = true
-	r.good[at] = true
 }
 
 // turnedDown tells whether all of a batch failed, and how, where the server said
