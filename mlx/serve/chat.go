@@ -25,7 +25,7 @@ type outcome struct {
 	ended  time.Time
 	stats  *engine.Stats // of a complete one
 	text   strings.Builder
-	tokens int
+	begun  bool // a token has come
 	power  powerUsage
 }
 
@@ -168,11 +168,9 @@ func (s *Server) follow(ctx context.Context, c *call, each func(event) error, ti
 // events takes those that have come. An error of each ends its being told.
 func (s *Server) events(c *call, each func(event) error, o *outcome) (err error) {
 	for _, e := range c.take() {
-		if e.token && o.tokens == 0 {
+		if e.token && !o.begun {
 			s.mark()
-		}
-		if e.token {
-			o.tokens++
+			o.begun = true
 		}
 		o.text.WriteString(e.text)
 		if e.ending != "" {
