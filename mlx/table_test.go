@@ -4,13 +4,11 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
-	"os"
 	"sync"
 	"testing"
-)
 
-// library is the environment variable that names MLX's library.
-const library = "TOKWATT_MLX_LIB"
+	"tokwatt/mlx/mlxtest"
+)
 
 // opened is MLX, once for all tests.
 var opened = sync.OnceValues(func() (*Stream, error) { return Open("") })
@@ -21,13 +19,7 @@ var opened = sync.OnceValues(func() (*Stream, error) { return Open("") })
 func backends(t *testing.T, f func(t *testing.T, s *Stream)) {
 	t.Run("host", func(t *testing.T) { f(t, NewStream()) })
 	t.Run("mlx", func(t *testing.T) {
-		if os.Getenv(library) == "" {
-			why := library + " is not set: give it what make mlx-lib prints"
-			if os.Getenv("CI") == "true" {
-				t.Fatal(why)
-			}
-			t.Skip(why)
-		}
+		mlxtest.NeedsLibrary(t)
 		s, err := opened()
 		if errors.Is(err, ErrBuild) {
 			t.Skip(err)

@@ -23,6 +23,7 @@ var layers = map[string]string{
 	"mlx/model":                    "mlx",
 	"mlx/engine":                   "mlx mlx/model",
 	"mlx/serve":                    "mlx/engine mlx/model",
+	"mlx/mlxtest":                  "",
 	"power":                        "",
 	"power/amdgpu":                 "power",
 	"power/battery":                "power power/child",

@@ -2,23 +2,18 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"tokwatt/analyze/duck"
+	"tokwatt/mlx/mlxtest"
 )
 
 // TestMLX: the engine is MLX, by its library's version, and what it makes is
 // what the reference engine makes of the same model.
 func TestMLX(t *testing.T) {
 	needsSQL(t) // the build that has no SQL has no MLX on Linux either
-	if os.Getenv("TOKWATT_MLX_LIB") == "" {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("TOKWATT_MLX_LIB is not set: CI makes the library")
-		}
-		t.Skip("TOKWATT_MLX_LIB is not set: give it what make mlx-lib prints")
-	}
+	mlxtest.NeedsLibrary(t)
 	db := t.TempDir() + "/t.db"
 	for _, engine := range []string{"mlx", "reference"} {
 		r := tokwatt(t, "", "collect", "--db", db, "--engine", engine, "--model", "synthetic:tiny", "--pp", "32", "--tg", "8", "--repeat", "2", "--concurrency", "1,2")

@@ -10,18 +10,15 @@ import (
 
 	"tokwatt/collect"
 	"tokwatt/mlx/engine"
+	"tokwatt/mlx/mlxtest"
 )
 
 // openWith opens the tiny model with a backend. It skips where there is no MLX;
 // CI has it, but for the build that can't load it.
 func openWith(t *testing.T, b engine.Backend) (*target, *reference) {
 	t.Helper()
-	if b == engine.MLX && os.Getenv("TOKWATT_MLX_LIB") == "" {
-		why := "TOKWATT_MLX_LIB is not set: give it what make mlx-lib prints"
-		if os.Getenv("CI") == "true" {
-			t.Fatal(why)
-		}
-		t.Skip(why)
+	if b == engine.MLX {
+		mlxtest.NeedsLibrary(t)
 	}
 	tgt, err := Driver{Backend: b}.target("synthetic:tiny", false)
 	if err != nil {

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"tokwatt/mlx"
+	"tokwatt/mlx/mlxtest"
 	"tokwatt/mlx/model"
 )
 
@@ -59,13 +59,7 @@ var opened = sync.OnceValues(func() (*mlx.Stream, error) { return mlx.Open("") }
 // fails then.
 func withMLX(t testing.TB) *mlx.Stream {
 	t.Helper()
-	if os.Getenv("TOKWATT_MLX_LIB") == "" {
-		why := "TOKWATT_MLX_LIB is not set: give it what make mlx-lib prints"
-		if os.Getenv("CI") == "true" {
-			t.Fatal(why)
-		}
-		t.Skip(why)
-	}
+	mlxtest.NeedsLibrary(t)
 	s, err := opened()
 	if errors.Is(err, mlx.ErrBuild) {
 		t.Skip(err)

@@ -2,10 +2,10 @@ package model
 
 import (
 	"fmt"
-	"os"
 	"testing"
 
 	"tokwatt/mlx"
+	"tokwatt/mlx/mlxtest"
 )
 
 // BenchmarkTiny gives the rates of synthetic:tiny: prefill of 512 tokens, and
@@ -49,9 +49,7 @@ func BenchmarkTiny(b *testing.B) {
 // layers with norms of heads and quantized weights: all that the binding takes
 // of a token's time. On a GPU it goes on while the step before is computed.
 func BenchmarkGraph(b *testing.B) {
-	if os.Getenv("TOKWATT_MLX_LIB") == "" {
-		b.Skip("TOKWATT_MLX_LIB is not set: give it what make mlx-lib prints")
-	}
+	mlxtest.NeedsLibrary(b)
 	s, err := opened()
 	if err != nil {
 		b.Fatal(err)

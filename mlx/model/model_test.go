@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"tokwatt/mlx"
+	"tokwatt/mlx/mlxtest"
 )
 
 // small is a model with everything that the tests turn: three query heads a KV
@@ -96,13 +97,7 @@ var opened = sync.OnceValues(func() (*mlx.Stream, error) { return mlx.Open("") }
 func backends(t *testing.T, f func(t *testing.T, s *mlx.Stream)) {
 	t.Run("host", func(t *testing.T) { f(t, mlx.NewStream()) })
 	t.Run("mlx", func(t *testing.T) {
-		if os.Getenv("TOKWATT_MLX_LIB") == "" {
-			why := "TOKWATT_MLX_LIB is not set: give it what make mlx-lib prints"
-			if os.Getenv("CI") == "true" {
-				t.Fatal(why)
-			}
-			t.Skip(why)
-		}
+		mlxtest.NeedsLibrary(t)
 		s, err := opened()
 		if errors.Is(err, mlx.ErrBuild) {
 			t.Skip(err)

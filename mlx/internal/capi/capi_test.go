@@ -10,19 +10,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tokwatt/mlx/mlxtest"
 )
 
 // library is MLX for a test. It is skipped where there is none, but on CI it
 // fails then.
 func library(t testing.TB) *Library {
 	t.Helper()
-	if os.Getenv(Variable) == "" {
-		why := Variable + " is not set: give it what make mlx-lib prints"
-		if os.Getenv("CI") == "true" {
-			t.Fatal(why)
-		}
-		t.Skip(why)
-	}
+	mlxtest.NeedsLibrary(t)
 	l, err := Open("")
 	if err != nil {
 		t.Fatal(err)
