@@ -13,6 +13,7 @@ import (
 
 	"tokwatt/analyze/analyzetest/casetest"
 	"tokwatt/collect"
+	"tokwatt/collect/collecttest"
 	"tokwatt/collect/exo"
 )
 
@@ -27,12 +28,7 @@ func mock(t *testing.T, args ...string) (url string, seen func() []string) {
 	if err != nil {
 		t.Skip("there is no python3, which the mock of exo needs")
 	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := free.Addr().String()
-	free.Close()
+	addr := collecttest.Deserted(t)
 	log := filepath.Join(t.TempDir(), "requests.jsonl")
 	_, port, _ := strings.Cut(addr, ":")
 	cmd := exec.CommandContext(t.Context(), python, append([]string{"../../scripts/exo_mock.py", "--port", port, "--log", log}, args...)...)

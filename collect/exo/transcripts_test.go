@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tokwatt/collect"
+	"tokwatt/collect/collecttest"
 	"tokwatt/collect/exo"
 	"tokwatt/collect/script"
 )
@@ -71,12 +72,7 @@ func realCluster(t *testing.T, measured *script.Transcript, engine string) *scri
 		}
 		return measured.Answer
 	}}
-	srv, err := script.Listen("127.0.0.1:0", s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { srv.Close() })
-	return srv
+	return collecttest.Listen(t, s)
 }
 
 // found is what the driver made of a recording, and what a second reading of
