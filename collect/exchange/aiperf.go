@@ -24,7 +24,7 @@ func claimsAiperf(head []byte) bool {
 //
 // The file has neither model nor concurrency: those are in another file of
 // aiperf's. The case's concurrency is the most requests that were in flight at
-// once by their stamps. Runs of more than aiperfBatch requests are cut into
+// once by their stamps. Runs of more than maxBatch requests are cut into
 // batches of so many. Two passes; the first holds two stamps a request.
 type aiperfReader struct {
 	out    *sink
@@ -32,9 +32,6 @@ type aiperfReader struct {
 	caseID int64
 	batch  collect.Batch // the batch in hand, of one phase
 }
-
-// aiperfBatch is how many requests a batch has at most.
-const aiperfBatch = 4096
 
 // aiperfRun is what the first pass finds.
 type aiperfRun struct {
@@ -127,7 +124,7 @@ func (a *aiperfReader) line(n int, text string) {
 		return
 	}
 	b := &a.batch
-	if warmup := meta.text("benchmark_phase", "phase_kind") == "warmup"; warmup != b.Warmup || len(b.Requests) == aiperfBatch {
+	if warmup := meta.text("benchmark_phase", "phase_kind") == "warmup"; warmup != b.Warmup || len(b.Requests) == maxBatch {
 		a.flush()
 		b.Warmup = warmup
 	}
@@ -148,10 +145,6 @@ func (a *aiperfReader) flush() {
 	b := &a.batch
 	if len(b.Requests) == 0 {
 		return
-	}
-	b.StartNS = b.Requests[0].StartNS
-	for i := range b.Requests {
-		b.StartNS = min(b.StartNS, b.Requests[i].StartNS)
 	}
 	a.out.batch(a.caseID, true, *b)
 	*b = collect.Batch{}

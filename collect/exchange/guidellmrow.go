@@ -17,9 +17,6 @@ type guidellmBatch struct {
 	batch  collect.Batch
 }
 
-// guidellmRows is how many requests a batch has at most.
-const guidellmRows = 4096
-
 // take is the second pass over a request.
 func (b *guidellmBatch) take(n int, group string, i int, raw json.RawMessage) {
 	at := where("benchmarks[%d].requests.%s[%d]", n, group, i)
@@ -29,7 +26,7 @@ func (b *guidellmBatch) take(n int, group string, i int, raw json.RawMessage) {
 		return
 	}
 	start := guidellmStart(row)
-	if placed := start != nil; n != b.bench || placed != b.placed || len(b.batch.Requests) == guidellmRows {
+	if placed := start != nil; n != b.bench || placed != b.placed || len(b.batch.Requests) == maxBatch {
 		b.flush()
 		b.bench, b.placed = n, placed
 	}
@@ -45,10 +42,6 @@ func (b *guidellmBatch) take(n int, group string, i int, raw json.RawMessage) {
 func (b *guidellmBatch) flush() {
 	if len(b.batch.Requests) == 0 {
 		return
-	}
-	b.batch.StartNS = b.batch.Requests[0].StartNS
-	for i := range b.batch.Requests {
-		b.batch.StartNS = min(b.batch.StartNS, b.batch.Requests[i].StartNS)
 	}
 	b.g.out.batch(b.g.caseOf(b.bench), b.placed, b.batch)
 	b.batch = collect.Batch{}

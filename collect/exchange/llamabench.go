@@ -87,7 +87,7 @@ func (b *benchReader) row(at place, row object, build string) {
 		r.Report.JSON = row.without("samples_ns", "samples_ts")
 		r.StartNS = at0
 		r.EndNS = at0 + test.ns[i]
-		b.out.batch(test.id, placed, collect.Batch{StartNS: at0, EndNS: r.EndNS, Requests: []collect.Request{r}})
+		b.out.batch(test.id, placed, collect.Batch{Requests: []collect.Request{r}})
 		if placed {
 			at0 = r.EndNS
 		}

@@ -236,11 +236,8 @@ func (r *servingRun) extra() string {
 	return head.without()
 }
 
-// servingBatch is how many requests of a run are held at once; a longer run is
-// cut into batches of so many.
-const servingBatch = 4096
-
-// rows hands out the requests, by the gaps where there are some.
+// rows hands out the requests, by the gaps where there are some. A run of more
+// than maxBatch is cut into batches of so many.
 func (r *servingRun) rows(caseID int64) {
 	b := collect.Batch{}
 	flush := func() {
@@ -255,7 +252,7 @@ func (r *servingRun) rows(caseID int64) {
 			r.out.bad(place{r.doc.line, fmt.Sprintf("request %d", i+1)}, "%v", err)
 			return r.out.more()
 		}
-		if b.Requests = append(b.Requests, req); len(b.Requests) == servingBatch {
+		if b.Requests = append(b.Requests, req); len(b.Requests) == maxBatch {
 			flush()
 		}
 		return r.out.more()
@@ -275,10 +272,6 @@ func (r *servingRun) rows(caseID int64) {
 }
 
 func (r *servingRun) put(caseID int64, b collect.Batch) {
-	b.StartNS = b.Requests[0].StartNS
-	for i := range b.Requests {
-		b.StartNS = min(b.StartNS, b.Requests[i].StartNS)
-	}
 	if d := nanos(r.head.number("duration")); d != nil && !r.started && len(b.Requests) == r.n {
 		b.EndNS = *d
 	}

@@ -117,11 +117,19 @@ func number(known map[string]int64, v any, put func(int64)) int64 {
 	return n
 }
 
-// batch takes one repeat of a case. Its own and its requests' times count from
-// the session's start; with placed false the file has no such times, and they
-// count from 0: the batch is put behind the one before. Stated is made for a
-// request without one.
+// maxBatch is how many requests of a file that tells no batches apart are one.
+const maxBatch = 4096
+
+// batch takes one repeat of a case, which starts with its first request. Times
+// count from the session's start; with placed false the file has no such times,
+// and they count from 0: the batch is put behind the one before. Stated is made
+// for a request without one.
 func (s *sink) batch(caseID int64, placed bool, b collect.Batch) {
+	for i := range b.Requests {
+		if at := b.Requests[i].StartNS; i == 0 || at < b.StartNS {
+			b.StartNS = at
+		}
+	}
 	by := int64(0)
 	if !placed {
 		by = s.last - b.StartNS
