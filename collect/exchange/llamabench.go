@@ -23,10 +23,9 @@ import (
 // A test of prefill and generation together has one rate for both, which fits
 // the column of neither.
 type benchReader struct {
-	in      *Input
-	out     *sink
-	started bool
-	start   time.Time
+	in    *Input
+	out   *sink
+	start time.Time
 }
 
 // benchResults are the members that a test's results are in; benchIdentity those
@@ -67,7 +66,7 @@ func (b *benchReader) row(at place, row object, build string) {
 		b.out.bad(at, "%v", err)
 		return
 	}
-	if !b.started {
+	if !b.out.open {
 		if err := b.begin(row, build); err != nil {
 			b.out.bad(at, "%v", err)
 			return
@@ -96,7 +95,6 @@ func (b *benchReader) row(at place, row object, build string) {
 
 // begin opens the session: a file is one.
 func (b *benchReader) begin(row object, build string) error {
-	b.started = true
 	b.start, _ = time.Parse(time.RFC3339, row.text("test_time"))
 	return b.out.session(b.in.whole(), collect.Session{
 		StartedAt: b.start, Host: collect.Host{Chip: row.text("cpu_info")},

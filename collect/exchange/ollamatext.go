@@ -32,7 +32,6 @@ func claimsOllama(head []byte) bool {
 type ollamaReader struct {
 	in     *Input
 	out    *sink
-	begun  bool
 	from   int               // line of the block in hand
 	block  map[string]string // its lines; empty: none is in hand
 	answer strings.Builder
@@ -85,8 +84,7 @@ func (o *ollamaReader) flush() {
 		o.out.bad(line(o.from), "%v", err)
 		return
 	}
-	if !o.begun {
-		o.begun = true
+	if !o.out.open {
 		s := collect.Session{Imported: &collect.Origin{Tool: "ollama run"}}
 		if err := o.out.session(o.in.whole(), s); err != nil {
 			o.out.bad(line(o.from), "%v", err)
