@@ -48,7 +48,7 @@ func (b *benchReader) text() error {
 		c := cells(text)
 		switch {
 		case js.line(n, text, b.out):
-		case rows.line(n, text):
+		case rows.line(text):
 		case isBenchHeader(c):
 			table = c
 		case table != nil && len(c) > 0:
@@ -66,7 +66,7 @@ func (b *benchReader) text() error {
 		return b.out.more()
 	})
 	js.end(b.out)
-	if rows.text != "" {
+	if rows.text.Len() > 0 {
 		b.csv(header, &rows)
 	}
 	return err
@@ -148,30 +148,36 @@ func (j *jsonRows) end(out *sink) {
 
 // csvRows joins the lines of a row, since a field may have a line's end in it.
 type csvRows struct {
-	from int
-	text string
+	from   int
+	text   strings.Builder // empty: no row is in hand
+	quoted bool            // it breaks off inside quotes so far
 }
 
-func (c *csvRows) begin(n int, text string) { c.from, c.text = n, text }
+func (c *csvRows) begin(n int, text string) {
+	c.from = n
+	c.add(text)
+}
 
-// line goes on with the row in hand; a line that begins as llama-bench's rows
-// do is another.
-func (c *csvRows) line(_ int, text string) bool {
-	if c.text == "" {
+// line goes on with the row in hand, if there is one.
+func (c *csvRows) line(text string) bool {
+	if c.text.Len() == 0 {
 		return false
 	}
-	c.text += "\n" + text
+	c.add("\n" + text)
 	return true
 }
 
-// whole reports whether the row in hand has its end.
-func (c *csvRows) whole() bool {
-	return c.text != "" && strings.Count(c.text, `"`)%2 == 0
+func (c *csvRows) add(text string) {
+	c.text.WriteString(text)
+	c.quoted = c.quoted != (strings.Count(text, `"`)%2 == 1)
 }
+
+// whole reports whether the row in hand has its end.
+func (c *csvRows) whole() bool { return c.text.Len() > 0 && !c.quoted }
 
 // csv takes a row of CSV.
 func (b *benchReader) csv(header []string, c *csvRows) {
-	at, text := line(c.from), c.text
+	at, text := line(c.from), c.text.String()
 	*c = csvRows{}
 	fields, err := csv.NewReader(strings.NewReader(text)).Read()
 	switch {
