@@ -57,14 +57,13 @@ func (t *RunTable) Rows(s *collect.Session, target *collect.TargetInfo, c *colle
 		return nil, err
 	}
 	shared := []any{s.ID, p.host, p.date}
-	sr, tr, cr := sessionRow(s), TargetRow{SessionID: s.ID, TargetInfo: *target}, CaseRow{SessionID: s.ID, Case: *c}
-	shared = t.session.append(shared, &t.buffered, &sr)
-	shared = t.target.append(shared, &t.buffered, &tr)
-	shared = t.case_.append(shared, &t.buffered, &cr)
-	shared = t.batch.append(shared, &t.buffered, &d.Row)
+	shared = t.session.append(shared, &t.buffered, []SessionRow{sessionRow(s)})
+	shared = t.target.append(shared, &t.buffered, []TargetRow{{SessionID: s.ID, TargetInfo: *target}})
+	shared = t.case_.append(shared, &t.buffered, []CaseRow{{SessionID: s.ID, Case: *c}})
+	shared = t.batch.append(shared, &t.buffered, []BatchRow{d.Row})
 	out := make([][]any, len(d.Requests))
 	for i := range d.Requests {
-		out[i] = t.request.append(slices.Clone(shared), &t.buffered, &d.Requests[i])
+		out[i] = t.request.append(slices.Clone(shared), &t.buffered, d.Requests[i:i+1])
 	}
 	return out, nil
 }
@@ -85,11 +84,11 @@ func (f flat[R]) names() []string {
 	return out
 }
 
-// append adds the values of one row; v is room to work in.
-func (f flat[R]) append(to []any, v *values, row *R) []any {
+// append adds the values of a row, the only one of rows; v is room to work in.
+func (f flat[R]) append(to []any, v *values, rows []R) []any {
 	for _, c := range f.cols {
 		v.reset()
-		c.fill(v, []R{*row})
+		c.fill(v, rows)
 		to = append(to, v.first(c.Type))
 	}
 	return to
