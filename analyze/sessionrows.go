@@ -146,9 +146,11 @@ func readPage(r *file.Reader, g int, columns []Column, id string) (p *Page, err 
 		return p, nil
 	}
 	for _, c := range columns {
-		v, err := read(c)
-		if err != nil {
-			return nil, err
+		v := ids
+		if c.Name != "session_id" {
+			if v, err = read(c); err != nil {
+				return nil, err
+			}
 		}
 		if v == nil {
 			continue
