@@ -98,15 +98,11 @@ func (r remark) text(n int64, imported bool) string {
 // eachTarget runs a query of our own whose first two columns name a target, and
 // hands on the others of each row.
 func eachTarget(ctx context.Context, db *duck.DB, sql string, do func(targetKey, []any)) error {
-	rows, err := db.Query(ctx, sql)
+	found, err := askAll(ctx, db, sql)
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	for row, err := range rows.All() {
-		if err != nil {
-			return err
-		}
+	for _, row := range found.rows {
 		session, _ := row[0].(string)
 		target, _ := row[1].(int64)
 		do(targetKey{session, target}, row[2:])

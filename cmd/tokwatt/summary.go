@@ -127,15 +127,11 @@ func writeParts[R any](ctx context.Context, a *app, db *duck.DB, ids []string, p
 // sayWhyNothing says of each session without a case whether one is to come, or
 // where else to look.
 func (a *app) sayWhyNothing(ctx context.Context, db *duck.DB, ids []string) error {
-	rows, err := db.Query(ctx, "select session_id, status, import_tool from sessions where "+ofSessions(ids)+" order by session_id")
+	found, err := askAll(ctx, db, "select session_id, status, import_tool from sessions where "+ofSessions(ids)+" order by session_id")
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	for row, err := range rows.All() {
-		if err != nil {
-			return err
-		}
+	for _, row := range found.rows {
 		session, _ := row[0].(string)
 		status, _ := row[1].(string)
 		id := shortID(session)
