@@ -2,8 +2,10 @@ package exchange
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -200,12 +202,9 @@ func aiperfReport(row, metrics object) collect.Report {
 
 // aiperfRow is the line less the gaps, which are the chunks.
 func aiperfRow(row, metrics object) string {
-	kept := object{}
-	for name, raw := range row {
-		kept[name] = raw
-	}
+	kept := maps.Clone(row)
 	if len(metrics) > 0 {
-		kept["metrics"] = json.RawMessage(orEmpty(metrics.without("inter_chunk_latency")))
+		kept["metrics"] = json.RawMessage(cmp.Or(metrics.without("inter_chunk_latency"), "{}"))
 	}
 	return kept.without()
 }

@@ -12,7 +12,7 @@ type document struct {
 }
 
 // section is a part of the file.
-func (in *Input) section(p part) io.Reader {
+func (in *Input) section(p part) *bufio.Reader {
 	return bufio.NewReaderSize(io.NewSectionReader(in.R, p.from, p.to-p.from), 1<<16)
 }
 

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -155,7 +156,7 @@ func (g *guidellmReader) extra() string {
 	around := withoutSecrets(g.top)
 	var heads []json.RawMessage
 	for _, h := range g.heads {
-		heads = append(heads, json.RawMessage(orEmpty(withoutSecrets(h).without())))
+		heads = append(heads, json.RawMessage(cmp.Or(withoutSecrets(h).without(), "{}")))
 	}
 	around["benchmarks"], _ = json.Marshal(heads)
 	return around.without()

@@ -143,10 +143,7 @@ func endpoint(text string) string {
 }
 
 func toNS(seconds float64) int64 {
-	if ns := nanos(&seconds); ns != nil {
-		return *ns
-	}
-	return 0
+	return deref(nanos(&seconds))
 }
 
 func ptrNS(ns float64) *int64 {

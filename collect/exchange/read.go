@@ -27,7 +27,7 @@ type Input struct {
 
 // reader is the file from its beginning.
 func (in *Input) reader() *bufio.Reader {
-	return bufio.NewReaderSize(io.NewSectionReader(in.R, 0, in.Size), 1<<16)
+	return in.section(in.whole())
 }
 
 // Read reads the sessions of a file: for each its *collect.Session with its

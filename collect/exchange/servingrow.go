@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -143,9 +144,7 @@ func withoutSecrets(o object) object {
 			}
 		}
 		if sub := o.object(name); sub != nil && clean[name] != nil {
-			if clean[name] = json.RawMessage(withoutSecrets(sub).without()); len(clean[name]) == 0 {
-				clean[name] = json.RawMessage("{}")
-			}
+			clean[name] = json.RawMessage(cmp.Or(withoutSecrets(sub).without(), "{}"))
 		} else if list := o.list(name); list != nil && clean[name] != nil {
 			clean[name] = listWithoutSecrets(raw, list)
 		}
@@ -159,7 +158,7 @@ func listWithoutSecrets(raw json.RawMessage, list []json.RawMessage) json.RawMes
 	changed := false
 	for i := range list {
 		if o, err := parseObject(list[i]); err == nil && len(o) > 0 {
-			list[i], changed = json.RawMessage(orEmpty(withoutSecrets(o).without())), true
+			list[i], changed = json.RawMessage(cmp.Or(withoutSecrets(o).without(), "{}")), true
 		}
 	}
 	if !changed {
@@ -170,11 +169,4 @@ func listWithoutSecrets(raw json.RawMessage, list []json.RawMessage) json.RawMes
 		return raw
 	}
 	return text
-}
-
-func orEmpty(s string) string {
-	if s == "" {
-		return "{}"
-	}
-	return s
 }
