@@ -48,12 +48,9 @@ func (a *app) compareArgs(ctx context.Context, cmd *cli.Command) error {
 	if cmd.Args().Len() != 2 {
 		return usagef("compare takes two selections, A and B, and here are %d: `tokwatt compare --help` shows how it is called", cmd.Args().Len())
 	}
-	format := cmd.String("format")
-	if cmd.Bool("json") {
-		format = "json"
-	}
-	if !slices.Contains([]string{"table", "markdown", "csv", "json"}, format) {
-		return usagef("there is no format %q: take table, markdown, csv or json", format)
+	format, err := answerFormat(cmd)
+	if err != nil {
+		return err
 	}
 	metrics, err := metricsNamed(cmd.StringSlice("metric"))
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/urfave/cli/v3"
 
@@ -134,6 +135,18 @@ func atLeast(least int) func(int) error {
 
 // answerFormats are those of summary and compare.
 var answerFormats = []string{"table", "markdown", "csv", "json"}
+
+// answerFormat is --format or --json of one of those.
+func answerFormat(cmd *cli.Command) (string, error) {
+	format := cmd.String("format")
+	if cmd.Bool("json") {
+		format = "json"
+	}
+	if !slices.Contains(answerFormats, format) {
+		return "", usagef("there is no format %q: take %s", format, alternatives(answerFormats))
+	}
+	return format, nil
+}
 
 // choices are the values of flags that take one of a few words: of a flag of
 // this name, or of one command's.

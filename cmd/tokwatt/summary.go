@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/urfave/cli/v3"
 
@@ -27,12 +26,9 @@ func (a *app) summary() *cli.Command {
 		},
 		Metadata: examples("tokwatt summary last", "tokwatt summary --asiai last"),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			format := cmd.String("format")
-			if cmd.Bool("json") {
-				format = "json"
-			}
-			if !slices.Contains([]string{"table", "markdown", "csv", "json"}, format) {
-				return usagef("there is no format %q: take table, markdown, csv or json", format)
+			format, err := answerFormat(cmd)
+			if err != nil {
+				return err
 			}
 			percentiles, err := knownPercentiles(cmd.IntSlice("percentiles"))
 			if err != nil {
