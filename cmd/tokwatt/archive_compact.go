@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -30,14 +29,8 @@ when files take their places may see rows twice: docs/scale-out.md.`,
 			if cmd.Args().Len() != 1 {
 				return usagef("archive compact needs one argument, the folder of the dataset")
 			}
-			if err := datasetHere("archive compact", dir); err != nil {
+			if err := isDataset("archive compact", dir); err != nil {
 				return err
-			}
-			if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-				return usagef("archive compact %s: there is no such folder", dir)
-			}
-			if err := analyze.IsDataset(dir); err != nil {
-				return usagef("archive compact %s: %w", dir, err)
 			}
 			return a.compact(ctx, cmd, dir)
 		},

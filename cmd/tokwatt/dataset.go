@@ -55,7 +55,7 @@ func (a *app) sql(ctx context.Context, cmd *cli.Command, ids ...string) (*duck.D
 }
 
 func openDataset(ctx context.Context, root string, ids ...string) (*duck.DB, error) {
-	if err := isDataset(root); err != nil {
+	if err := isDataset("--dataset", root); err != nil {
 		return nil, err
 	}
 	return duck.Open(ctx, duck.Options{Roots: []string{root}, Sessions: ids, Mend: func(ctx context.Context) (bool, error) {
@@ -64,15 +64,15 @@ func openDataset(ctx context.Context, root string, ids ...string) (*duck.DB, err
 }
 
 // isDataset refuses what is no dataset as the caller's fault.
-func isDataset(root string) error {
-	if err := datasetHere("--dataset", root); err != nil {
+func isDataset(what, root string) error {
+	if err := datasetHere(what, root); err != nil {
 		return err
 	}
 	if info, err := os.Stat(root); err != nil || !info.IsDir() {
-		return usagef("--dataset %s: there is no such folder", root)
+		return usagef("%s %s: there is no such folder", what, root)
 	}
 	if err := analyze.IsDataset(root); err != nil {
-		return usagef("--dataset %s: %w", root, err)
+		return usagef("%s %s: %w", what, root, err)
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func finder(ctx context.Context, cmd *cli.Command) (func(prefix string) (string,
 			return id, nil
 		}, err
 	}
-	if err := isDataset(root); err != nil {
+	if err := isDataset("--dataset", root); err != nil {
 		return nil, err
 	}
 	known, err := analyze.SessionsIn(root)
