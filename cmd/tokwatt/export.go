@@ -52,11 +52,7 @@ Warm-ups are left out.`,
 			"tokwatt export last --out runs.csv",
 		),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			db, err := openStore(cmd)
-			if err != nil {
-				return err
-			}
-			id, err := oneSession(ctx, cmd, db)
+			db, id, err := oneSession(ctx, cmd)
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -22,11 +23,7 @@ func (a *app) show() *cli.Command {
 		Flags:     []cli.Flag{jsonFlag()},
 		Metadata:  examples("tokwatt show last", "tokwatt show --json last"),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			db, err := openStore(cmd)
-			if err != nil {
-				return err
-			}
-			id, err := oneSession(ctx, cmd, db)
+			db, id, err := oneSession(ctx, cmd)
 			if err != nil {
 				return err
 			}
@@ -43,21 +40,21 @@ func (a *app) show() *cli.Command {
 	}
 }
 
-// oneSession is the session that the command's argument names; the newest
-// without one.
-func oneSession(ctx context.Context, cmd *cli.Command, db *store.Store) (string, error) {
-	if cmd.Args().Len() > 1 {
-		return "", usagef("%s takes one session", cmd.Name)
-	}
-	prefix := cmd.Args().First()
-	if prefix == "" {
-		prefix = "last"
-	}
-	id, err := db.Find(ctx, prefix)
+// oneSession is the store, and in it the session that the command's argument
+// names; the newest without one.
+func oneSession(ctx context.Context, cmd *cli.Command) (*store.Store, string, error) {
+	db, err := openStore(cmd)
 	if err != nil {
-		return "", storeError(err)
+		return nil, "", err
 	}
-	return id, nil
+	if cmd.Args().Len() > 1 {
+		return nil, "", usagef("%s takes one session", cmd.Name)
+	}
+	id, err := db.Find(ctx, cmp.Or(cmd.Args().First(), store.Last))
+	if err != nil {
+		return nil, "", storeError(err)
+	}
+	return db, id, nil
 }
 
 // shown is a session as show prints it.
