@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 
 	"tokwatt/analyze"
 )
@@ -149,7 +148,7 @@ func summaryTable(w io.Writer, rows []analyze.Summary, format string, percentile
 		}
 	}
 	t := newTable(w, header...)
-	alignSummary(t, len(header))
+	rightAligned(t, upTo(len(header))...)
 	for _, s := range rows {
 		var row []any
 		for _, k := range keys {
@@ -167,14 +166,6 @@ func summaryTable(w io.Writer, rows []analyze.Summary, format string, percentile
 		t.AppendRow(append(row, inFigures(s), stabilityCell(s, format, less.class)))
 	}
 	return t
-}
-
-func alignSummary(t table.Writer, columns int) {
-	var c []table.ColumnConfig
-	for i := range columns {
-		c = append(c, table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight})
-	}
-	t.SetColumnConfigs(c)
 }
 
 // cell is the median, with mean ± sd below it on a screen and behind it in
