@@ -233,10 +233,9 @@ func wanted(cmd *cli.Command, name string) string {
 		case *secondsFlag:
 			return "a duration such as 500ms, 3s or 2h; a mere number is seconds"
 		case *cli.IntFlag:
-			if f.Validator != nil {
-				if err := f.Validator(-1); err != nil {
-					return "a whole number of " + strings.TrimSuffix(strings.TrimPrefix(err.Error(), "must be "), ", not -1")
-				}
+			var small tooSmall
+			if f.Validator != nil && errors.As(f.Validator(-1), &small) {
+				return fmt.Sprintf("a whole number of at least %d", small.least)
 			}
 			return "a whole number"
 		case *cli.FloatFlag:

@@ -124,10 +124,15 @@ func runFlags() []cli.Flag {
 // at its top, not in one of its runs.
 var sessionFlags = []string{"suite", "resume", "label", "tag", "note", "dry-run", "no-system-metrics", "power", "metrics-interval", "json-out", "stdout", "json", "db"}
 
+// tooSmall refuses a number below the least that a flag takes.
+type tooSmall struct{ least, given int }
+
+func (e tooSmall) Error() string { return fmt.Sprintf("must be at least %d, not %d", e.least, e.given) }
+
 func atLeast(least int) func(int) error {
 	return func(n int) error {
 		if n < least {
-			return fmt.Errorf("must be at least %d, not %d", least, n)
+			return tooSmall{least, n}
 		}
 		return nil
 	}
