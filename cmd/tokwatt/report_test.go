@@ -16,7 +16,6 @@ import (
 
 	"tokwatt/analyze/analyzetest"
 	"tokwatt/collect"
-	"tokwatt/store"
 )
 
 var emitReports = flag.String("emit-reports", "", "write the reports of the tests into this folder, for scripts/report_check.py")
@@ -53,18 +52,7 @@ func reportStores(t *testing.T) map[string]string {
 // manySeries is a session with more targets and concurrencies than a figure can
 // tell apart.
 func manySeries(t *testing.T) string {
-	o := analyzetest.Options{Seed: 3, Targets: 5, PP: []int64{128, 512}, Concurrency: []int64{1, 2, 4, 8}, Repeats: 2}
-	path := filepath.Join(t.TempDir(), "many.db")
-	db := store.Open(path, store.Options{})
-	for rec, err := range analyzetest.Records(o) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := db.Put(t.Context(), o.ID(), rec); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return path
+	return fixtureOf(t, analyzetest.Options{Seed: 3, Targets: 5, PP: []int64{128, 512}, Concurrency: []int64{1, 2, 4, 8}, Repeats: 2})
 }
 
 // hostileSession has the text wherever a session has room for text.
