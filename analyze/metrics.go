@@ -63,6 +63,16 @@ func Metrics() []Metric {
 	return all
 }
 
+// MetricNamed is a metric of the list.
+func MetricNamed(name string) (m Metric, ok bool) {
+	for _, m := range Metrics() {
+		if m.Name == name {
+			return m, true
+		}
+	}
+	return m, false
+}
+
 func rateMetrics() []Metric {
 	r := func(name, label, quantity, source, rule string) Metric {
 		return Metric{Name: name, Table: "requests", Label: label, Quantity: quantity, Unit: "tok/s", Better: Higher, Tokens: true, Source: source, Rule: rule}

@@ -2,7 +2,6 @@ package plot
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"tokwatt/analyze"
@@ -13,12 +12,11 @@ type metric struct{ analyze.Metric }
 
 // metricNamed finds a metric by the name of its column.
 func metricNamed(name string) (metric, error) {
-	table := analyze.Metrics()
-	i := slices.IndexFunc(table, func(m analyze.Metric) bool { return m.Name == name })
-	if i < 0 {
+	m, ok := analyze.MetricNamed(name)
+	if !ok {
 		return metric{}, fmt.Errorf("there is no metric %q: `tokwatt metrics` lists them", name)
 	}
-	return metric{table[i]}, nil
+	return metric{m}, nil
 }
 
 // sentence joins headings into one.

@@ -157,17 +157,16 @@ func firstOf(list []string) string {
 
 // metricsNamed are those of the names, or without names the headline figures.
 func metricsNamed(names []string) ([]analyze.Metric, error) {
-	all := analyze.Metrics()
 	if len(names) == 0 {
-		return slices.DeleteFunc(all, func(m analyze.Metric) bool { return m.Head == "" }), nil
+		return slices.DeleteFunc(analyze.Metrics(), func(m analyze.Metric) bool { return m.Head == "" }), nil
 	}
 	var out []analyze.Metric
 	for _, name := range names {
-		i := slices.IndexFunc(all, func(m analyze.Metric) bool { return m.Name == name })
-		if i < 0 {
+		m, ok := analyze.MetricNamed(name)
+		if !ok {
 			return nil, usagef("there is no metric %q: %s", name, metricHint(name))
 		}
-		out = append(out, all[i])
+		out = append(out, m)
 	}
 	return out, nil
 }

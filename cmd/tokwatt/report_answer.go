@@ -132,10 +132,8 @@ func (a answer) table(caption string, keys int) report.Table {
 
 // columnOf says of a metric's column what the metric table does.
 func columnOf(name string, number bool) report.Column {
-	for _, m := range analyze.Metrics() {
-		if m.Name == name {
-			return report.Column{Head: name, Unit: m.Unit, About: m.Rule, Number: true}
-		}
+	if m, ok := analyze.MetricNamed(name); ok {
+		return report.Column{Head: name, Unit: m.Unit, About: m.Rule, Number: true}
 	}
 	return report.Column{Head: name, Number: number}
 }
