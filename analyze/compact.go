@@ -48,8 +48,9 @@ const staleTemp = 24 * time.Hour
 // change, so that at any instant, and whatever happens to the process, each row
 // is there once for whoever reads with [DatasetFiles]. Sessions may be exported
 // meanwhile: a partition that changed stays as it is until the next time. So do
-// damaged sessions, sessions of a newer schema, whose columns would be lost,
-// and files without a manifest.
+// damaged sessions, sessions of a newer schema, whose columns would be lost, those
+// of before schema 3, whose requests would not know their case, and files without
+// a manifest.
 func Compact(ctx context.Context, root string, o CompactOptions) (Compacted, error) {
 	var sum Compacted
 	d := dataset{root: root, sync: !o.unsync, step: o.step}
@@ -165,7 +166,7 @@ func (d dataset) takeOut(ctx context.Context, c *change, id string) error {
 func mergeable(all []*Manifest) [][]*Manifest {
 	partitions := map[string]map[string][]*Manifest{} // by partition, by first file
 	for _, m := range all {
-		if m.Schema > SchemaVersion {
+		if m.Schema > SchemaVersion || m.Schema < ofBatchSince {
 			continue
 		}
 		key := partitionKey(m)

@@ -43,7 +43,18 @@ func Derive(c Context, b *collect.Batch, e *Energy) (BatchRow, []RequestRow) {
 		ds[i] = derivation{c: &c, b: b, r: &b.Requests[i], row: &rows[i], flags: marks}
 		ds[i].run()
 	}
-	return deriveBatch(&c, b, ds, marks, e), rows
+	batch := deriveBatch(&c, b, ds, marks, e)
+	for i := range rows {
+		rows[i].ofBatch(&batch)
+	}
+	return batch, rows
+}
+
+// ofBatch repeats what [OfBatchColumns] lists.
+func (r *RequestRow) ofBatch(b *BatchRow) {
+	r.CaseID, r.RepeatIndex, r.Warmup = b.CaseID, b.RepeatIndex, b.Warmup
+	r.ClientCPUPct, r.SpeedLimitPct, r.Throttled = b.ClientCPUPct, b.SpeedLimitPct, b.Throttled
+	r.BatchFlags = b.Flags
 }
 
 // derivation is one request on its way to its row.

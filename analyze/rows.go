@@ -107,6 +107,7 @@ type BatchRow struct {
 // RequestRow is a row of table requests.
 type RequestRow struct {
 	SessionID       string
+	CaseID          int64
 	BatchID         int64
 	RequestID       int64
 	Segment         int64
@@ -166,6 +167,14 @@ type RequestRow struct {
 	StatedRule string   // the formula behind its rates
 	StatedSD   *float64 // sample standard deviation of its rate
 	StatedN    *int64   // how many runs its rate is the mean of
+
+	// Repeated of the batch (see OfBatchColumns)
+	RepeatIndex   int64
+	Warmup        bool
+	ClientCPUPct  *float64
+	SpeedLimitPct *float64
+	Throttled     *bool
+	BatchFlags    []string
 }
 
 // SampleRow is a row of table samples.

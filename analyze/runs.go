@@ -15,7 +15,6 @@ type RunTable struct {
 	session  flat[SessionRow]
 	target   flat[TargetRow]
 	case_    flat[CaseRow]
-	batch    flat[BatchRow]
 	request  flat[RequestRow]
 	buffered values
 }
@@ -27,21 +26,15 @@ type flat[R any] struct{ cols []column[R] }
 func NewRunTable() *RunTable {
 	t := new(RunTable)
 	t.names = []string{"session_id", "host", "date"}
-	t.session.cols = without(sessionColumns(), "session_id", "ended_at", "status", "options_json", "import_hash", "imported_at", "import_extra_json")
-	t.target.cols = without(targetColumns(), "session_id", "served_model", "download_duration_s", "load_duration_s", "sampling_json", "cluster_json",
+	t.session.cols = without(sessionColumns(), "session_id", "ended_at", "status", "options_json", "not_run", "import_hash", "imported_at", "import_extra_json")
+	t.target.cols = without(targetColumns(), "session_id", "served_model", "download_duration_s", "load_duration_s", "sampling_json", "cluster_json", "model_unlisted",
 		"power_watts", "power_scope", "idle_watts")
-	t.case_.cols = without(caseColumns(), "session_id", "target_id")
-	t.batch.cols = only(batchColumns(), "batch_id", "repeat_index", "client_cpu_pct", "speed_limit_pct", "throttled", "flags")
-	t.request.cols = without(requestColumns(), "session_id", "batch_id")
+	t.case_.cols = without(caseColumns(), "session_id", "target_id", "tg_wanted")
+	t.request.cols = without(requestColumns(), "session_id", "case_id", "warmup",
+		"streamed", "output_chars", "recount_tokens", "recount_first_tokens", "report_json", "stated_json")
 	t.names = append(t.names, t.session.names()...)
 	t.names = append(t.names, t.target.names()...)
 	t.names = append(t.names, t.case_.names()...)
-	for _, name := range t.batch.names() {
-		if name == "flags" {
-			name = "batch_flags" // requests have their own
-		}
-		t.names = append(t.names, name)
-	}
 	t.names = append(t.names, t.request.names()...)
 	return t
 }
@@ -60,7 +53,6 @@ func (t *RunTable) Rows(s *collect.Session, target *collect.TargetInfo, c *colle
 	shared = t.session.append(shared, &t.buffered, []SessionRow{sessionRow(s)})
 	shared = t.target.append(shared, &t.buffered, []TargetRow{{SessionID: s.ID, TargetInfo: *target}})
 	shared = t.case_.append(shared, &t.buffered, []CaseRow{{SessionID: s.ID, Case: *c}})
-	shared = t.batch.append(shared, &t.buffered, []BatchRow{d.Row})
 	out := make([][]any, len(d.Requests))
 	for i := range d.Requests {
 		out[i] = t.request.append(slices.Clone(shared), &t.buffered, d.Requests[i:i+1])
@@ -70,10 +62,6 @@ func (t *RunTable) Rows(s *collect.Session, target *collect.TargetInfo, c *colle
 
 func without[R any](cols []column[R], names ...string) []column[R] {
 	return slices.DeleteFunc(cols, func(c column[R]) bool { return slices.Contains(names, c.Name) })
-}
-
-func only[R any](cols []column[R], names ...string) []column[R] {
-	return slices.DeleteFunc(cols, func(c column[R]) bool { return !slices.Contains(names, c.Name) })
 }
 
 func (f flat[R]) names() []string {

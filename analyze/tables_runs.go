@@ -56,13 +56,15 @@ func requestColumns() []column[RequestRow] {
 	cols = append(cols, requestCounts()...)
 	cols = append(cols, requestTimes()...)
 	cols = append(cols, requestRates()...)
-	return append(cols, requestRest()...)
+	cols = append(cols, requestRest()...)
+	return append(cols, requestOfBatch()...)
 }
 
 func requestFacts() []column[RequestRow] {
 	type row = RequestRow
 	return []column[row]{
 		sessionID(func(r *row) string { return r.SessionID }),
+		int64Col("case_id", "", func(r *row) int64 { return r.CaseID }),
 		int64Col("batch_id", "", func(r *row) int64 { return r.BatchID }),
 		int64Col("request_id", "", func(r *row) int64 { return r.RequestID }),
 		int64Col("segment", "", func(r *row) int64 { return r.Segment }),
@@ -141,5 +143,17 @@ func requestRest() []column[RequestRow] {
 		low(text("stated_rule", "the formula behind the stated rates", func(r *row) string { return r.StatedRule })),
 		double("stated_sd", "sample standard deviation of the stated rate over its runs, tok/s", func(r *row) *float64 { return r.StatedSD }),
 		optInt64("stated_n", "how many runs the stated rate is the mean of; NULL: not known, or one", func(r *row) *int64 { return r.StatedN }),
+	}
+}
+
+func requestOfBatch() []column[RequestRow] {
+	type row = RequestRow
+	return []column[row]{
+		int64Col("repeat_index", "of the batch", func(r *row) int64 { return r.RepeatIndex }),
+		boolean("warmup", "of the batch", func(r *row) bool { return r.Warmup }),
+		in("%", double("client_cpu_pct", "of the batch", func(r *row) *float64 { return r.ClientCPUPct })),
+		in("%", double("speed_limit_pct", "of the batch", func(r *row) *float64 { return r.SpeedLimitPct })),
+		optBool("throttled", "of the batch", func(r *row) *bool { return r.Throttled }),
+		list("batch_flags", "of the batch", func(r *row) []string { return r.BatchFlags }),
 	}
 }

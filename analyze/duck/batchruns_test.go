@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"tokwatt/analyze"
 	"tokwatt/analyze/analyzetest"
 )
 
@@ -37,6 +38,21 @@ func TestBatchRuns(t *testing.T) {
 		}
 		if n := count("select distinct " + list + " from " + other + " except select " + list + " from batch_runs"); n != "0" {
 			t.Errorf("%s rows of %s are not in batch_runs", n, other)
+		}
+	}
+}
+
+// TestRequestsRepeatTheirBatch holds the columns that requests repeat to those
+// of batches.
+func TestRequestsRepeatTheirBatch(t *testing.T) {
+	root := t.TempDir()
+	export(t, root, analyzetest.Options{Seed: 6, Power: true, Repeats: 20})
+	db := open(t, Options{Roots: []string{root}})
+	for repeated, of := range analyze.OfBatchColumns() {
+		differ := column(t, db, "select count(*) filter (where r."+repeated+" is distinct from b."+of+") || ' of ' || count(r."+repeated+
+			") from requests r join batches b using (host, date, session_id, batch_id)")[0]
+		if !strings.HasPrefix(differ, "0 of ") || differ == "0 of 0" {
+			t.Errorf("%s: %s values are not those of batches.%s", repeated, differ, of)
 		}
 	}
 }

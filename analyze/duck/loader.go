@@ -69,6 +69,9 @@ type fileGroup struct {
 // out. Where the version is not known every file is opened for its columns, for
 // each mention of the table: 0.3 ms a file, and the summary mentions tables some
 // thirty times.
+//
+// Requests of other versions that do not repeat what their batch was take it
+// from batches, which must be there before.
 func loader(t analyze.Table, groups []fileGroup, only string) string {
 	const types = "hive_partitioning = true, hive_types = {'host': varchar, 'date': date}"
 	if only != "" {
@@ -84,12 +87,33 @@ func loader(t analyze.Table, groups []fileGroup, only string) string {
 		if g.schema == 0 {
 			how += ", union_by_name = true"
 		}
-		parts = append(parts, fmt.Sprintf("select * from read_parquet(%s, %s)%s", pathList(g.paths), how, only))
+		rows := fmt.Sprintf("select * from read_parquet(%s, %s)%s", pathList(g.paths), how, only)
+		if t.Name == "requests" && g.schema != analyze.SchemaVersion {
+			rows = withBatch(t, rows)
+		}
+		parts = append(parts, rows)
 	}
 	if len(parts) == 1 {
 		return emptyTable(t)
 	}
 	return fmt.Sprintf("select %s from (%s)", columns, strings.Join(parts, " union all by name "))
+}
+
+// withBatch fills the columns that requests repeat of their batch where they
+// are NULL, or not in the files at all.
+func withBatch(requests analyze.Table, rows string) string {
+	var columns []string
+	for _, c := range columnsOf(requests) {
+		of, ok := analyze.OfBatchColumns()[c.name]
+		if !ok {
+			columns = append(columns, "r."+c.name)
+			continue
+		}
+		columns = append(columns, fmt.Sprintf("coalesce(r.%s, b.%s) as %s", c.name, of, c.name))
+	}
+	return fmt.Sprintf("select %s from (%s union all by name %s) r left join batches b on r.case_id is null"+
+		" and b.host = r.host and b.date = r.date and b.session_id = r.session_id and b.batch_id = r.batch_id",
+		strings.Join(columns, ", "), emptyTable(requests), rows)
 }
 
 // TableSQL lists the statements, without semicolons, that make the tables of

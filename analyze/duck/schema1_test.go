@@ -70,6 +70,9 @@ func nullBeyond(t *testing.T, db *DB) {
 			}
 		}
 		for _, name := range since {
+			if _, filled := analyze.OfBatchColumns()[name]; filled && table.Name == "requests" {
+				continue // the answers of runs hold these
+			}
 			if got := column(t, db, "select count("+name+") from "+table.Name); got[0] != "0" {
 				t.Errorf("%s.%s has %s values in files that do not have it", table.Name, name, got[0])
 			}

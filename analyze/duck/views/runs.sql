@@ -1,9 +1,12 @@
 -- runs: every measured request, warm-ups left out, with what it belongs to on
 -- the same row: session, target, case and batch.
 --
+-- The small tables are joined with each other first, so that each of millions
+-- of requests looks up one row.
+--
 -- host and date are in every join. They are the folders of the dataset, so a
 -- filter on them decides which files are opened at all. DuckDB carries it to
--- all five tables where it is an equation or a range, and to one of them where
+-- all four tables where it is an equation or a range, and to one of them where
 -- it is a list or an OR.
 --
 -- Figures of a batch (agg_wall_tps, energy_j, ...) are not here: on the row of
@@ -22,7 +25,7 @@ select r.session_id, r.host, r.date,
        c.case_id, c.pp, c.tg, c.template_head_tokens, c.concurrency, c.cache_mode, c.cold_method, c.eos_ban,
        c.prompt_kind, c.prompt_source, c.prompt_hash, c.streaming,
        -- batch
-       b.batch_id, b.repeat_index, b.client_cpu_pct, b.speed_limit_pct, b.throttled, b.flags as batch_flags,
+       r.batch_id, r.repeat_index, r.client_cpu_pct, r.speed_limit_pct, r.throttled, r.batch_flags,
        -- request
        r.request_id, r.segment, r.start_ns, r.end_ns, r.concurrent_index, r.status, r.error_kind, r.error, r.http_status,
        r.retry_after_s, r.served_model, r.flags, r.pp_tokens, r.prompt_tokens, r.tokens_generated, r.tokens_source,
@@ -35,8 +38,8 @@ select r.session_id, r.host, r.date,
        -- imported
        c.depth, r.mixed_tps, r.stated, r.stated_rule, r.stated_sd, r.stated_n, s.import_format, s.import_tool, s.import_tool_version, s.import_file
 from requests r
-join batches b on b.host = r.host and b.date = r.date and b.session_id = r.session_id and b.batch_id = r.batch_id
-join cases c on c.host = b.host and c.date = b.date and c.session_id = b.session_id and c.case_id = b.case_id
-join targets t on t.host = c.host and t.date = c.date and t.session_id = c.session_id and t.target_id = c.target_id
-join sessions s on s.host = r.host and s.date = r.date and s.session_id = r.session_id
-where not coalesce(b.warmup, false);
+join (cases c
+  join targets t on t.host = c.host and t.date = c.date and t.session_id = c.session_id and t.target_id = c.target_id
+  join sessions s on s.host = c.host and s.date = c.date and s.session_id = c.session_id)
+  on c.host = r.host and c.date = r.date and c.session_id = r.session_id and c.case_id = r.case_id
+where not coalesce(r.warmup, false);
