@@ -72,6 +72,9 @@ func deriveBatch(c *Context, b *collect.Batch, ds []derivation, marks flagSet, e
 		Throttled:     throttling(b, e),
 		ClientCPUPct:  figure(b.ClientCPUPct),
 		Flags:         marks.list(),
+		WakeupP99NS:   b.WakeupP99NS,
+		ClockStepNS:   b.ClockStepNS,
+		HostThrottled: b.Throttled,
 	}
 	for i := range ds {
 		if ds[i].row.Status == StatusFailed {

@@ -102,6 +102,7 @@ func (d *derivation) facts() {
 	row.OutputTextPreview = r.Preview
 	row.ServerJSON = r.Report.JSON
 	row.StampSource = string(r.StampSource)
+	row.Recorded = recorded(r)
 	if f := r.Failure; f != nil {
 		row.ErrorKind = string(f.Kind)
 		row.Error = f.Message

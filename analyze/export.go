@@ -83,6 +83,7 @@ type exporter struct {
 	host    string // of the session
 	deriver *Deriver
 	targets []*collect.TargetInfo // their power is known in the end
+	parts   []*segmentFacts       // in order, with what their rows have of later records
 	files   fileSet
 	tables  *sessionTables // nil until the session is known
 	chunks  *chunkWriter   // as tables
@@ -122,6 +123,11 @@ func (x *exporter) run(ctx context.Context, recs iter.Seq2[collect.Record, error
 func (x *exporter) finish() error {
 	if err := x.derived(x.deriver.Finish()); err != nil {
 		return err
+	}
+	for _, p := range x.parts {
+		if err := x.tables.segments.add(p.row(x.done.SessionID)); err != nil {
+			return err
+		}
 	}
 	for _, t := range x.targets {
 		row := TargetRow{SessionID: x.done.SessionID, TargetInfo: *t}
@@ -176,10 +182,18 @@ func (x *exporter) record(rec collect.Record) error {
 func (x *exporter) written(rec collect.Record) error {
 	t, id := x.tables, x.done.SessionID
 	switch rec := rec.(type) {
-	case *collect.Session, *collect.Sensors, *collect.Idle, *collect.Batch, *collect.Lost: // nothing beside what is derived
+	case *collect.Session, *collect.Idle, *collect.Batch: // nothing beside what is derived
 	case *collect.Segment: // a session that goes on after an end has not ended
-		x.session.EndedAt, x.session.Status = time.Time{}, ""
-		return t.segments.add(SegmentRow{SessionID: id, Segment: *rec})
+		x.session.EndedAt, x.session.Status, x.session.NotRun = time.Time{}, "", nil
+		x.parts = append(x.parts, &segmentFacts{segment: rec})
+	case *collect.Sensors:
+		if p := x.part(rec.Segment); p != nil {
+			p.sensors = append(p.sensors, rec)
+		}
+	case *collect.Lost:
+		if p := x.part(rec.Segment); p != nil {
+			p.lost = append(p.lost, rec)
+		}
 	case *collect.TargetInfo:
 		x.target(rec)
 	case *collect.Case:
@@ -187,10 +201,22 @@ func (x *exporter) written(rec collect.Record) error {
 	case *collect.Samples:
 		return x.readings(rec)
 	case *collect.End:
-		x.session.EndedAt, x.session.Status = rec.At, string(rec.Status)
+		x.session.EndedAt, x.session.Status, x.session.NotRun = rec.At, string(rec.Status), &rec.NotRun
 	default:
 		x.damaged(fmt.Errorf("a record of unknown kind %T", rec))
 	}
+	return nil
+}
+
+// part is the segment that a record belongs to; nil, and the record damaged,
+// where the segment's own is missing.
+func (x *exporter) part(segment int64) *segmentFacts {
+	for _, p := range x.parts {
+		if p.segment.Segment == segment {
+			return p
+		}
+	}
+	x.damaged(fmt.Errorf("a record belongs to segment %d, whose record is missing", segment))
 	return nil
 }
 

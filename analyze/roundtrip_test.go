@@ -124,16 +124,17 @@ func sameRows[R any](t *testing.T, got arrow.RecordBatch, rows []R) {
 		t.Fatalf("%d rows, want %d", got.NumRows(), len(rows))
 	}
 	typ := reflect.TypeFor[R]()
-	if typ.NumField() != int(got.NumCols()) {
-		t.Fatalf("%d columns for %d fields of %v", got.NumCols(), typ.NumField(), typ)
+	fields := slices.DeleteFunc(reflect.VisibleFields(typ), func(f reflect.StructField) bool { return f.Anonymous })
+	if len(fields) != int(got.NumCols()) {
+		t.Fatalf("%d columns for %d fields of %v", got.NumCols(), len(fields), typ)
 	}
 	for c, col := range got.Columns() {
 		name := got.ColumnName(c)
-		if f := typ.Field(c).Name; strings.ToLower(f) != strings.ReplaceAll(name, "_", "") {
+		if f := fields[c].Name; strings.ToLower(f) != strings.ReplaceAll(name, "_", "") {
 			t.Errorf("column %s stands where field %s is", name, f)
 		}
 		for r := range rows {
-			want := field(reflect.ValueOf(rows[r]).Field(c))
+			want := field(reflect.ValueOf(rows[r]).FieldByIndex(fields[c].Index))
 			if have := cell(col, r); !reflect.DeepEqual(have, want) {
 				t.Fatalf("%s, row %d: %v, want %v", name, r, have, want)
 			}
@@ -179,31 +180,36 @@ func TestRoundTripOfWhatIsOnlyCopied(t *testing.T) {
 		OSName: "os", OSVersion: "v", PowerMode: "low", OnBattery: ptr(true)}
 	s.Imported = &collect.Origin{Format: "if", Tool: "it", ToolVersion: "iv", File: "f.json", Hash: "ih", ImportedAt: s.StartedAt.Add(time.Minute), Extra: "{2}"}
 	seg := &collect.Segment{Segment: 4, StartedAt: s.StartedAt.Add(1500), ToolVersion: "tv", BootID: "boot", PID: 5, PlannedBatches: 6}
-	target := &collect.TargetInfo{TargetID: 7, Engine: "e", EngineVersion: "ev", Driver: "d", Endpoint: "u", ModelID: "m", ServedModel: "sm",
+	target := &collect.TargetInfo{TargetID: 7, Engine: "e", EngineVersion: "ev", Driver: "d", Endpoint: "u", ModelID: "m", ServedModel: "sm", Unlisted: true,
 		ModelFormat: "f", Quantization: "q", Sharding: "sh", InstanceMeta: "im", Nodes: []string{"n1", "n2"}, InstanceID: "i",
 		DownloadS: ptr(1.5), LoadS: ptr(2.5), Sampling: "sj", Cluster: "cj",
 		ContextTokens: ptr(int64(20)), ModelBytes: ptr(int64(21)), ModelGPUBytes: ptr(int64(22)), MaxStreams: ptr(int64(23)),
 		StatedPowerW: ptr(28.5), StatedPowerScope: "soc"}
-	cs := &collect.Case{TargetID: 7, CaseID: 8, PP: ptr(int64(9)), Depth: ptr(int64(29)), TG: 10, TemplateHeadTokens: ptr(int64(11)), Concurrency: 12,
+	cs := &collect.Case{TargetID: 7, CaseID: 8, PP: ptr(int64(9)), Depth: ptr(int64(29)), TG: 10, TGWanted: true, TemplateHeadTokens: ptr(int64(11)), Concurrency: 12,
 		CacheMode: collect.CachePrefix, ColdMethod: "nonce", EOSBan: "ban", PromptKind: "sized", PromptSource: collect.PromptTokenizer, PromptHash: "ph", Streaming: true}
 	batch := &collect.Batch{CaseID: 8, BatchID: 13, Segment: 4, Requests: []collect.Request{{RequestID: 14, Chunks: []collect.Chunk{
 		{T: 15, Bytes: 16, Tokens: 17, Kind: collect.KindTool}, {T: 18, Bytes: 19, Tokens: collect.TokensUnknown, Kind: collect.KindUsage}}}}}
 	samples := &collect.Samples{Segment: 4, Samples: []collect.Sample{
 		{Node: "n1", Source: "so", Scope: "gpu", Metric: "power", Unit: "W", StartNS: ptr(int64(24)), EndNS: 25, Value: 26.5},
 		{Node: "n2", Source: "so", Scope: "soc", Metric: "temperature", Unit: "°C", EndNS: 27, Value: math.NaN()}}}
-	end := &collect.End{At: s.StartedAt.Add(time.Hour), Status: collect.StatusInterrupted}
+	sensors := &collect.Sensors{Segment: 4, TargetID: 7, EveryNS: 30, Channels: []collect.Channel{{Node: "n1", Source: "so", Scope: "gpu", Metric: "energy", Unit: "J",
+		RefreshNS: 31, Range: 32.5, Stamped: true, Devices: 33, Missing: "off", Note: "<no>"}, {Source: "s2", Range: math.Inf(1)}}}
+	lost := []collect.Record{&collect.Lost{Segment: 4, Model: "m", Message: "no memory"}, &collect.Lost{Segment: 4, Message: "why"}}
+	end := &collect.End{At: s.StartedAt.Add(time.Hour), Status: collect.StatusInterrupted, NotRun: 34}
 	root := t.TempDir()
-	done := export(t, records(s, seg, target, cs, batch, samples, end), root)
+	done := export(t, records(append([]collect.Record{s, seg, target, cs, batch, samples, sensors, end}, lost...)...), root)
 
 	start := s.StartedAt.UTC()
 	for table, rows := range map[string][][]any{
 		"sessions": {{"s", start, end.At.UTC(), "interrupted", "chip", "model", int64(1), int64(2), int64(3), "os", "v", "low", true,
-			"exo", "{}", "label", []string{"a", "", "a"}, "note\uFFFD", `{"stamps":"kernel"}`,
+			"exo", "{}", "label", []string{"a", "", "a"}, "note\uFFFD", int64(34), `{"stamps":"kernel"}`,
 			"if", "it", "iv", "f.json", "ih", start.Add(time.Minute), "{2}"}},
-		"segments": {{"s", int64(4), start.Add(time.Microsecond), "tv", "boot", int64(5), int64(6)}},
+		"segments": {{"s", int64(4), start.Add(time.Microsecond), "tv", "boot", int64(5), int64(6),
+			`[{"target_id":7,"every_ns":30,"channels":[{"node":"n1","source":"so","scope":"gpu","metric":"energy","unit":"J","refresh_ns":31,"range":32.5,"stamped":true,"devices":33,"missing":"off","note":"<no>"},{"source":"s2"}]}]`,
+			`[{"model":"m","message":"no memory"},{"message":"why"}]`}},
 		"targets": {{"s", int64(7), "e", "ev", "d", "u", "m", "sm", "f", "q", "sh", "im", []string{"n1", "n2"}, "i", 1.5, 2.5, "sj", "cj",
-			28.5, "soc", int64(20), int64(21), int64(22), int64(23), nil}},
-		"cases": {{"s", int64(7), int64(8), int64(9), int64(10), int64(11), int64(12), "prefix", "nonce", "ban", "sized", "tokenizer", true, "ph", int64(29)}},
+			28.5, "soc", int64(20), int64(21), int64(22), int64(23), true, nil}},
+		"cases": {{"s", int64(7), int64(8), int64(9), int64(10), int64(11), int64(12), "prefix", "nonce", "ban", "sized", "tokenizer", true, "ph", true, int64(29)}},
 		"chunks": {{"s", int64(14), int64(0), int64(15), int64(16), "tool", int64(17)},
 			{"s", int64(14), int64(1), int64(18), int64(19), "usage", nil}},
 		"samples": {{"s", int64(4), "n1", "so", "gpu", "power", "W", int64(24), int64(25), 26.5},

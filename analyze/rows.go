@@ -31,6 +31,7 @@ type SessionRow struct {
 	Label       string
 	Tags        []string
 	Note        string
+	NotRun      *int64 // planned batches; nil while the session runs
 	// ClientCalibrationJSON says how wrong this client's own times are.
 	ClientCalibrationJSON string
 
@@ -48,6 +49,8 @@ type SessionRow struct {
 type SegmentRow struct {
 	SessionID string
 	collect.Segment
+	SensorsJSON string // see [SensorsOf]
+	LostJSON    string // see [LostOf]
 }
 
 // TargetRow is a row of table targets.
@@ -102,6 +105,9 @@ type BatchRow struct {
 	Throttled     *bool
 	ClientCPUPct  *float64
 	Flags         []string
+	WakeupP99NS   *int64
+	ClockStepNS   int64
+	HostThrottled *bool // by the host's own word, without the sensors'
 }
 
 // RequestRow is a row of table requests.
@@ -167,6 +173,8 @@ type RequestRow struct {
 	StatedRule string   // the formula behind its rates
 	StatedSD   *float64 // sample standard deviation of its rate
 	StatedN    *int64   // how many runs its rate is the mean of
+
+	Recorded
 
 	// Repeated of the batch (see OfBatchColumns)
 	RepeatIndex   int64

@@ -30,6 +30,7 @@ func sessionColumns() []column[SessionRow] {
 		text("label", "", func(r *row) string { return r.Label }),
 		list("tags", "", func(r *row) []string { return r.Tags }),
 		text("note", "", func(r *row) string { return r.Note }),
+		optInt64("not_run", "planned batches that were not run; NULL while the session runs, or where its process died", func(r *row) *int64 { return r.NotRun }),
 		text("client_calibration_json", "how late this client's own times are, from tokwatt calibrate", func(r *row) string { return r.ClientCalibrationJSON }),
 		text("import_format", "format of the file that the session was imported from; NULL, as all of these, where tokwatt measured it", func(r *row) string { return r.ImportFormat }),
 		text("import_tool", "whose measurement it is", func(r *row) string { return r.ImportTool }),
@@ -51,6 +52,8 @@ func segmentColumns() []column[SegmentRow] {
 		text("boot_id", "", func(r *row) string { return r.BootID }),
 		int64Col("pid", "", func(r *row) int64 { return r.PID }),
 		int64Col("planned_batches", "", func(r *row) int64 { return r.PlannedBatches }),
+		text("sensors_json", "what each source reads, how often, and of what it cannot read, why; target_id: whose engine has them, none: this machine's", func(r *row) string { return r.SensorsJSON }),
+		text("lost_json", "what was not measured, or not to its end, by model, and why", func(r *row) string { return r.LostJSON }),
 	}
 }
 
@@ -81,6 +84,7 @@ func targetColumns() []column[TargetRow] {
 		in("B", optInt64("model_size_bytes", "memory that the loaded model takes", func(r *row) *int64 { return r.ModelBytes })),
 		in("B", optInt64("model_gpu_bytes", "how much of that is on the GPU", func(r *row) *int64 { return r.ModelGPUBytes })),
 		optInt64("max_streams", "requests that the server runs at once; more wait", func(r *row) *int64 { return r.MaxStreams }),
+		boolean("model_unlisted", "the server lists models, and model_id is not among them", func(r *row) bool { return r.Unlisted }),
 		in("W", double("idle_watts", "mean power of the quiet window before the first request, in power_scope", func(r *row) *float64 { return r.IdleWatts })),
 	}
 }
@@ -102,6 +106,7 @@ func caseColumns() []column[CaseRow] {
 		text("prompt_source", "how the length is known: tokenizer, calibrated, text", func(r *row) string { return string(r.PromptSource) }),
 		boolean("streaming", "a stream was asked for", func(r *row) bool { return r.Streaming }),
 		text("prompt_hash", "of an own prompt: which text it was", func(r *row) string { return r.PromptHash }),
+		boolean("tg_wanted", "tg is a wanted length, not a mere limit", func(r *row) bool { return r.TGWanted }),
 		in("tok", optInt64("depth", "tokens that the context held before the prompt; NULL: not known, or none", func(r *row) *int64 { return r.Depth })),
 	}
 }

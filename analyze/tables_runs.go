@@ -47,6 +47,9 @@ func batchColumns() []column[BatchRow] {
 		optBool("throttled", "NULL is unknown, not none", func(r *row) *bool { return r.Throttled }),
 		in("%", double("client_cpu_pct", "of the cores the client may use", func(r *row) *float64 { return r.ClientCPUPct })),
 		list("flags", "", func(r *row) []string { return r.Flags }),
+		in("ns", optInt64("wakeup_p99_ns", "99th percentile lateness of a timer of ours during the batch", func(r *row) *int64 { return r.WakeupP99NS })),
+		in("ns", int64Col("clock_step_ns", "wall time elapsed less monotonic time elapsed", func(r *row) int64 { return r.ClockStepNS })),
+		optBool("host_throttled", "throttled, by the host's own word alone; NULL: it has none", func(r *row) *bool { return r.HostThrottled }),
 	}
 }
 
@@ -57,6 +60,7 @@ func requestColumns() []column[RequestRow] {
 	cols = append(cols, requestTimes()...)
 	cols = append(cols, requestRates()...)
 	cols = append(cols, requestRest()...)
+	cols = append(cols, requestRecorded()...)
 	return append(cols, requestOfBatch()...)
 }
 
@@ -143,6 +147,18 @@ func requestRest() []column[RequestRow] {
 		low(text("stated_rule", "the formula behind the stated rates", func(r *row) string { return r.StatedRule })),
 		double("stated_sd", "sample standard deviation of the stated rate over its runs, tok/s", func(r *row) *float64 { return r.StatedSD }),
 		optInt64("stated_n", "how many runs the stated rate is the mean of; NULL: not known, or one", func(r *row) *int64 { return r.StatedN }),
+	}
+}
+
+func requestRecorded() []column[RequestRow] {
+	type row = RequestRow
+	return []column[row]{
+		boolean("streamed", "the answer came as a stream", func(r *row) bool { return r.Streamed }),
+		int64Col("output_chars", "code points of the whole output", func(r *row) int64 { return r.OutputChars }),
+		in("tok", optInt64("recount_tokens", "of the output, counted with the model's own tokenizer; NULL where that or some of the text is not at hand", func(r *row) *int64 { return r.RecountTokens })),
+		in("tok", optInt64("recount_first_tokens", "of the first output chunk, as recount_tokens", func(r *row) *int64 { return r.RecountFirstTokens })),
+		text("report_json", "the server's counts, rates and durations as it states them, before any rule; −1: a figure that is not a number", func(r *row) string { return r.ReportJSON }),
+		text("stated_json", "imported: what the file states of the request, before any rule", func(r *row) string { return r.StatedJSON }),
 	}
 }
 
