@@ -176,7 +176,7 @@ func changeAxis(pairs []analyze.Comparison) Axis {
 
 // thinned is the axis with labels that do not touch.
 func thinned(a Axis) Axis {
-	a.Ticks = thinFor(a, panelColumns)
+	a.Ticks = thinFor(a, leastPanel)
 	return a
 }
 

@@ -94,7 +94,7 @@ func (a Axis) dress(g *gonum.Axis, th theme) {
 }
 
 // laneLabelWidth is where labels of lanes break; those of numbers are shorter.
-const laneLabelWidth = 4 * vg.Centimeter
+const laneLabelWidth = 3.3 * vg.Centimeter
 
 // curveMarks draws the series of a Curves panel.
 type curveMarks struct {

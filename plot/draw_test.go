@@ -22,6 +22,7 @@ type tracer struct {
 
 type placed struct {
 	text string
+	size vg.Length
 	box  vg.Rectangle
 }
 
@@ -80,7 +81,7 @@ func (t *tracer) FillString(f font.Face, at vg.Point, s string) {
 	for _, corner := range []vg.Point{{X: w}, {Y: up}, {X: w, Y: up}} {
 		box = around(box, t.point(at.Add(corner)), 0)
 	}
-	t.texts = append(t.texts, placed{s, box})
+	t.texts = append(t.texts, placed{s, f.Font.Size, box})
 	t.ink = around(around(t.ink, box.Min, 0), box.Max, 0)
 }
 
@@ -88,7 +89,11 @@ func overlap(a, b vg.Rectangle) bool {
 	return a.Min.X < b.Max.X && b.Min.X < a.Max.X && a.Min.Y < b.Max.Y && b.Min.Y < a.Max.Y
 }
 
-// No text lies on another, nothing is nearer to the edge than half the margin,
+// leastText is the smallest text that journals print, in points: the page has the
+// size in which it is printed.
+const leastText = 6
+
+// No text lies on another or is too small to read, nothing is nearer to the edge than half the margin,
 // whatever the picture.
 func TestNothingOverlapsOrIsCut(t *testing.T) {
 	for _, pic := range gallery() {
@@ -104,11 +109,30 @@ func TestNothingOverlapsOrIsCut(t *testing.T) {
 				t.Errorf("%s: ink from %.1f to %.1f on a page of %.1f × %.1f", pic.name, lo, hi, p.width, p.height())
 			}
 			for i, a := range tr.texts {
+				if a.size < leastText {
+					t.Errorf("%s: %q is of %v points", pic.name, a.text, a.size)
+				}
 				for _, b := range tr.texts[:i] {
 					if overlap(a.box, b.box) {
 						t.Errorf("%s: %q lies on %q", pic.name, a.text, b.text)
 					}
 				}
+			}
+		}
+	}
+}
+
+// No name of an upright axis is longer than the axis, whatever the picture.
+func TestAxesHoldTheirNames(t *testing.T) {
+	for _, pic := range gallery() {
+		fig, err := pic.build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, h := range panelHeights(fig.Panels, fig.columns()) {
+			p := fig.Panels[i*fig.columns()]
+			if w := textStyle(labelSize, nil).Width(p.Y.Label); w > h-tickRoom {
+				t.Errorf("%s: %q takes %.0f of %.0f points", pic.name, p.Y.Label, w, h-tickRoom)
 			}
 		}
 	}

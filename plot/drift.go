@@ -16,7 +16,7 @@ type DriftBatch struct {
 }
 
 // driftMarks is how many marks of a series stay apart along a panel.
-const driftMarks = 60
+const driftMarks = 36
 
 // Drift shows whether batches changed over the time of a session, as those of a
 // machine do that grows hot: a line a target. Where a target has more batches

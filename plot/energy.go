@@ -52,6 +52,7 @@ func Energy(cases []analyze.EnergyCase, opt Options) (*Figure, error) {
 	if fig.Panels, err = e.panels(src, metrics, scopes, x, axis, logY); err != nil {
 		return nil, err
 	}
+	fig.titleOnce()
 	fig.Notes = append(energyNotes(fig, scopes), lengthNotes(src, x)...)
 	fig.Notes = append(fig.Notes, e.missingNote(metrics), versionsNote(src))
 	fig.Notes = append(fig.Notes, lossNotes(e.rows, nil)...)
@@ -193,17 +194,13 @@ func (e energySource) panel(src source, m metric, scope string, x key, axis Axis
 	return p, nil
 }
 
-// energyLabel is what stands along the axis, shorter where there is no room.
+// energyLabel is what stands along the axis.
 func energyLabel(m metric, scope string, log bool) string {
 	tail := ", scope " + cmp.Or(scope, "not stated")
 	if log {
-		tail += ", log scale"
+		tail += logScale
 	}
-	whole := m.axisLabel(false) + tail
-	if textStyle(labelSize, nil).Width(whole) > curvesHeight-14 {
-		return m.Unit + tail
-	}
-	return whole
+	return m.axisLabel(false) + tail
 }
 
 // energyPoint is a case's figure in one scope: the median over its batches, of

@@ -28,7 +28,6 @@ func Example() {
 	fmt.Println(fig.Title)
 	fmt.Println(fig.Subtitle)
 	for _, p := range fig.Panels {
-		fmt.Println(p.Title)
 		for _, t := range p.X.Ticks {
 			fmt.Print(t.Label, " ")
 		}
@@ -51,7 +50,6 @@ func Example() {
 	// Output:
 	// Prefill rate of a request by prompt length
 	// llama.cpp · Qwen3-8B · Q4_K_M · tg 64 · concurrency 1
-	// Prefill rate of a request
 	// 128 512 4k Prompt tokens (pp), 1k = 1024
 	// Median of 3 batches per point, single batches in faint dots. No whiskers: an interval of the median needs 6 batches.
 	// No case has a figure for “Generation rate of a request”.

@@ -173,6 +173,7 @@ func gallery() []picture {
 		{"latency_many", of(Latency, matrixOf(servers(), []int64{128, 512, 2048, 8192}, []int64{1, 8}, 6), Options{}), 2},
 		{"latency_long", of(Latency, matrixOf(long, []int64{128, 131072}, []int64{1}, 12), Options{By: []string{"pp"}}), 2},
 		{"latency_long_lanes", of(Latency, matrixOf(long, []int64{512}, []int64{1}, 6), Options{By: []string{"pp"}}), 2},
+		{"latency_alone", of(Latency, matrixOf(long, []int64{128, 8192}, []int64{1}, 6), Options{Y: []string{"ttft_ms"}, By: []string{"pp"}}), 1},
 		{"latency_ttft", of(Latency, matrixOf(servers()[:2], []int64{128, 512}, []int64{1}, 12), Options{Y: []string{"ttft_ms"}}), 1},
 	}, slices.Concat(powerGallery(), energyGallery(), historyGallery(), itlGallery(), compareGallery())...)
 }
@@ -227,7 +228,7 @@ func checkPNG(t *testing.T, data []byte, fig *Figure, columns int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	width := map[int]int{1: 945, 2: 1417}[columns] // 12 and 18 cm
+	width := map[int]int{1: 669, 2: 1417}[columns] // 8.5 and 18 cm
 	height := int(math.Round(float64(fig.layout(light()).height()) / 72 * 200))
 	if b := img.Bounds(); b.Dx() != width || b.Dy() != height {
 		t.Errorf("the PNG is %d × %d, want %d × %d", b.Dx(), b.Dy(), width, height)

@@ -137,11 +137,9 @@ func (f *Figure) historyPanels(src source, t timeline, metrics []metric, log boo
 		if i < len(metrics)-1 {
 			p.X.Label = ""
 		}
-		if len(metrics) == 1 {
-			p.Title = "" // the figure's own has it
-		}
 		f.Panels = append(f.Panels, p)
 	}
+	f.titleOnce()
 	return nil
 }
 

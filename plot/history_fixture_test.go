@@ -56,6 +56,7 @@ func historyGallery() []picture {
 	return []picture{
 		{"history", pastOf(forty, fortySessions, Options{}), 2},
 		{"history_two_metrics", pastOf(lengths, lengthsSessions, Options{Y: []string{"prompt_tps", "generation_tps"}}), 2},
+		{"history_two_logs", pastOf(lengths, lengthsSessions, Options{Log: "y", Y: []string{"prompt_tps", "generation_tps"}}), 2},
 		{"history_hours", pastOf(hours, hoursSessions, Options{}), 2},
 		{"history_two", pastOf(two, twoSessions, Options{}), 2},
 		{"history_years", pastOf(years, yearsSessions, Options{Log: "y", Y: []string{"ttft_ms"}}), 2},

@@ -174,7 +174,8 @@ func (f *flow) gapsPanel(axis Axis) Panel {
 		p.Y.Ticks, p.Y.Max = fromZero(f.longest * 1.05)
 		return p
 	}
-	p.Y.Log, p.Y.Label = true, "Gap (ms), log scale" // the longer name would leave the panel
+	p.Y.Log = true
+	p.Y.Label += logScale
 	// What is far below the median is drawn at the edge, not given decades.
 	p.Y.Ticks, p.Y.Min, p.Y.Max = decades(math.Max(least, math.Max(*f.median/10, f.longest/1e5)), f.longest*1.05)
 	for i := range p.Dots {

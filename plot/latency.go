@@ -60,9 +60,13 @@ func Latency(summaries []analyze.Summary, opt Options) (*Figure, error) {
 		if i%panelColumns > 0 {
 			p.Y.Ticks = nil
 		}
-		p.X.Ticks = thinFor(p.X, len(metrics))
+		p.X.Ticks = thinFor(p.X, leastPanel)
+		if len(metrics) == 1 {
+			p.X.Ticks = thinFor(p.X, leastLanes)
+		}
 		fig.Panels = append(fig.Panels, p)
 	}
+	fig.titleOnce()
 	fig.Notes = append(latencyNotes(fig), versionsNote(src))
 	fig.Notes = append(fig.Notes, notes...)
 	fig.Notes = append(fig.Notes, lossNotes(rows, metrics)...)
@@ -184,8 +188,11 @@ func strips(src source, lay lanes, m metric, log, auto bool) (Panel, error) {
 }
 
 func latencyTitle(metrics []metric) string {
+	if len(metrics) == 1 {
+		return metrics[0].Label
+	}
 	var titles []string
-	for _, m := range metrics {
+	for _, m := range metrics { // whose panels have the rest
 		t, _, _ := strings.Cut(m.Label, " (")
 		titles = append(titles, t)
 	}

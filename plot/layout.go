@@ -3,6 +3,7 @@ package plot
 import (
 	"math"
 	"slices"
+	"strings"
 
 	gonum "gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
@@ -11,15 +12,17 @@ import (
 )
 
 // Sizes on the page. Two panels side by side take the width of a journal's two
-// columns; one alone keeps about the same proportions.
+// columns, one alone that of a column: neither has to be made smaller in print,
+// nor its text with it.
 const (
 	wideWidth    = 18 * vg.Centimeter
-	narrowWidth  = 12 * vg.Centimeter
+	narrowWidth  = 8.5 * vg.Centimeter
 	curvesHeight = 6.3 * vg.Centimeter
+	narrowHeight = 5.4 * vg.Centimeter // of one alone
 	tracesHeight = 4.2 * vg.Centimeter // of one of several nodes
 	laneStep     = 12                  // points, of a row of names above traces
 	laneHeight   = 12                  // points
-	margin       = 10                  // points around everything
+	margin       = 8                   // points around everything
 	bleed        = 1                   // points of background beyond the page: its edges lie within pixels
 	panelGap     = 16                  // points between panels
 	panelColumns = 2
@@ -28,9 +31,12 @@ const (
 	labelWidth   = 17 // points for the label beside a panel
 	rowGap       = 12 // points between rows of panels
 
-	// leastPanel is the narrowest that the data area of a panel gets: for
-	// choosing tick labels before anything is laid out.
+	// The narrowest that the data area of a panel gets: of two side by side, of
+	// one alone, and of one alone beside the names of lanes. Tick labels are
+	// chosen for it before anything is laid out.
 	leastPanel = 5.9 * vg.Centimeter
+	leastAlone = 5.7 * vg.Centimeter
+	leastLanes = 3.5 * vg.Centimeter
 	labelGap   = 5 // points between tick labels
 )
 
@@ -75,13 +81,9 @@ func (p page) drawStrips(c draw.Canvas) {
 
 // layout makes the page of a figure.
 func (f *Figure) layout(th theme) page {
-	columns := min(len(f.Panels), panelColumns)
+	columns := f.columns()
 	p := page{width: narrowWidth}
-	stacked := f.Panels[0].Kind.stacked()
-	if stacked {
-		columns = 1
-	}
-	if columns > 1 || stacked {
+	if columns > 1 || f.Panels[0].Kind.stacked() {
 		p.width = wideWidth
 	}
 	inner := p.width - 2*margin
@@ -92,6 +94,14 @@ func (f *Figure) layout(th theme) page {
 	p.strips = append(p.strips, f.legends(inner, th)...)
 	p.strips = append(p.strips, paragraph(textStyle(noteSize, th.muted), f.Notes, inner, 0))
 	return p
+}
+
+// columns is how many panels stand side by side.
+func (f *Figure) columns() int {
+	if f.Panels[0].Kind.stacked() {
+		return 1
+	}
+	return min(len(f.Panels), panelColumns)
 }
 
 // stacked tells whether panels stand below each other, on one x axis.
@@ -137,14 +147,14 @@ func panels(list []Panel, columns int, th theme) strip {
 	}
 	heights, foot, gap := panelHeights(list, columns), vg.Length(labelHeight), vg.Length(rowGap)
 	head, lanes := vg.Length(titleHeight), laneStep*vg.Length(len(list[0].Lanes))
+	if list[0].Title == "" {
+		head = 6
+	}
 	if list[0].Kind.stacked() {
 		gap -= labelHeight // the axis of time is named below the last
-		if list[0].Title == "" {
-			head = 6
-		}
-		if list[0].Kind == Changes {
-			head += headsHeight
-		}
+	}
+	if list[0].Kind == Changes {
+		head += headsHeight
 	}
 	tiles := draw.Tiles{Rows: rows, Cols: columns, PadLeft: left, PadRight: cellsWidth(list), PadX: panelGap + left,
 		PadTop: head, PadBottom: foot, PadY: head + foot + gap}
@@ -176,16 +186,39 @@ func panelHeights(list []Panel, columns int) []vg.Length {
 	for i := 0; i < len(list); i += columns {
 		h := vg.Length(curvesHeight)
 		switch p := list[i]; {
+		case p.Kind == Curves && len(list) == 1:
+			h = narrowHeight
 		case p.Kind == Strips || p.Kind == Changes:
-			h = laneHeight*vg.Length(p.Y.Max) + 18
+			h = laneHeight*vg.Length(p.Y.Max) + tickRoom
 		case p.Kind == Arrivals:
-			h = lanePitch(len(p.Streams))*vg.Length(len(p.Streams)) + 18
+			h = lanePitch(len(p.Streams))*vg.Length(len(p.Streams)) + tickRoom
 		case p.Kind.stacked() && len(list) > 1:
 			h = tracesHeight
 		}
 		heights = append(heights, h)
 	}
 	return heights
+}
+
+// tickRoom is what the labels of the x axis take of the height of a panel.
+const tickRoom = 18 // points
+
+// shortenLabels takes from the labels of upright axes what their panels are too
+// low for: that the scale is logarithmic, which its ticks show, then the name of
+// the quantity, which the headings have. The unit and what follows it stay.
+func (f *Figure) shortenLabels() {
+	sty := textStyle(labelSize, nil)
+	heights, columns := panelHeights(f.Panels, f.columns()), f.columns()
+	for i := range f.Panels {
+		label, room := &f.Panels[i].Y.Label, heights[i/columns]-tickRoom
+		if sty.Width(*label) > room {
+			*label = strings.TrimSuffix(*label, logScale)
+		}
+		name, unit, ok := strings.Cut(*label, " (")
+		if unit, tail, closed := strings.Cut(unit, ")"); ok && closed && name != "" && sty.Width(*label) > room {
+			*label = unit + tail
+		}
+	}
 }
 
 // labels writes the title and the labels of the axes around the area of a panel.
@@ -206,11 +239,7 @@ func (p Panel) labels(area, data draw.Canvas, th theme) {
 
 // thinFor takes away the labels of an x axis that would touch in a panel of
 // the least width.
-func thinFor(a Axis, panels int) []Tick {
-	width := leastPanel
-	if panels == 1 {
-		width = narrowWidth - 3*vg.Centimeter
-	}
+func thinFor(a Axis, width vg.Length) []Tick {
 	sty := textStyle(tickSize, nil)
 	place := func(v float64) float64 { return float64(width) * a.place(v) }
 	return thin(a.Ticks, place, func(s string) float64 { return float64(sty.Width(s)) }, labelGap)

@@ -31,11 +31,14 @@ func sentence(headings []string) string {
 	return headings[0]
 }
 
+// logScale ends the label of a logarithmic axis.
+const logScale = ", log scale"
+
 // axisLabel is what stands along the metric's axis.
 func (m metric) axisLabel(log bool) string {
 	s := m.Quantity + " (" + m.Unit + ")"
 	if log {
-		s += ", log scale"
+		s += logScale
 	}
 	return s
 }

@@ -56,7 +56,7 @@ func (p Panel) hides(pt Point) bool {
 	if pt.Lo == nil {
 		return false
 	}
-	along, length := p.Y, vg.Length(curvesHeight)
+	along, length := p.Y, vg.Length(narrowHeight)
 	if p.Kind == Strips {
 		along, length = p.X, leastPanel
 	}
@@ -68,8 +68,8 @@ func (p Panel) moved() bool {
 	if p.Kind == Strips {
 		return false
 	}
-	x := func(v float64) vg.Length { return vg.Length(p.X.place(v)) * leastPanel }
-	y := func(v float64) vg.Length { return vg.Length(p.Y.place(v)) * curvesHeight }
+	x := func(v float64) vg.Length { return vg.Length(p.X.place(v)) * leastAlone }
+	y := func(v float64) vg.Length { return vg.Length(p.Y.place(v)) * narrowHeight }
 	for i, points := range places(p, x, y) {
 		for j, at := range points {
 			if at.X != x(p.Series[i].Points[j].X) {

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 )
 
-// No pixel is further off than a fifth of a channel, the shades of edges, and
+// No pixel is further off than a quarter of a channel, the shades of edges, and
 // the theme's own colours are as they were.
 func TestPaletteKeepsThePicture(t *testing.T) {
 	fig := oneFigure(t)
@@ -32,7 +32,7 @@ func TestPaletteKeepsThePicture(t *testing.T) {
 				}
 			}
 		}
-		if worst > 50 {
+		if worst > 63 {
 			t.Errorf("%s: a pixel is %d of 255 off", name, worst)
 		}
 		for what, want := range map[string]color.Color{"background": th.background, "first series": th.color(0), "text": th.text} {

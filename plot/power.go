@@ -70,6 +70,7 @@ func Power(s analyze.PowerSession, opt PowerOptions) (*Figure, error) {
 	for i := range fig.Panels {
 		fig.Panels[i].Bands = bands
 	}
+	fig.titleOnce()
 	fig.cut(c, window)
 	fig.Notes = append(traceNotes(channels, fig.Panels, window), shared, gapsNote(fig.Panels), rejectedNote(channels),
 		axesNote(fig.Panels), cutsNote(fig.Panels, c), phasesNote(phased), lanesNote)
@@ -190,9 +191,6 @@ func tracePanels(channels []*channel, c clock, window stretch) ([]Panel, error) 
 		panels = append(panels, p)
 	}
 	powerAxes(panels)
-	if len(panels) == 1 {
-		panels[0].Title = "" // the figure's own has it
-	}
 	return panels, nil
 }
 

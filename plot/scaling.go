@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/plot/vg"
+
 	"tokwatt/analyze"
 )
 
@@ -56,6 +58,7 @@ func Scaling(summaries []analyze.Summary, opt Options) (*Figure, error) {
 		}
 		fig.Panels = append(fig.Panels, p)
 	}
+	fig.titleOnce()
 	fig.Notes = append(scalingNotes(fig, src, x), versionsNote(src))
 	fig.Notes = append(fig.Notes, notes...)
 	fig.Notes = append(fig.Notes, lossNotes(rows, metrics)...)
@@ -166,8 +169,16 @@ func scalingAxis(k key, values []float64, log bool, panels int) Axis {
 	if kibi {
 		axis.Label += ", 1k = 1024"
 	}
-	axis.Ticks = thinFor(axis, panels)
+	axis.Ticks = thinFor(axis, curvesWidth(panels))
 	return axis
+}
+
+// curvesWidth is the least that one of several panels, or the only one, has.
+func curvesWidth(panels int) vg.Length {
+	if panels == 1 {
+		return leastAlone
+	}
+	return leastPanel
 }
 
 // curves makes the panel of one metric; place is where a case is on the axis.

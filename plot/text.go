@@ -56,9 +56,17 @@ func spell(s string, shown func(rune) bool) string {
 	return b.String()
 }
 
+// titleOnce leaves the heading of the only panel to the figure's, which has it.
+func (f *Figure) titleOnce() {
+	if len(f.Panels) == 1 {
+		f.Panels[0].Title = ""
+	}
+}
+
 // finished is the figure in characters that can be drawn, without empty notes.
 func (f *Figure) finished() *Figure {
 	f.Notes = slices.DeleteFunc(f.Notes, func(n string) bool { return n == "" })
+	f.shortenLabels()
 	return f.spelled(inFont)
 }
 
