@@ -13,26 +13,18 @@ import (
 )
 
 // DatasetSession are the records of a session of a dataset (see
-// [analyze.Export]), made of its rows again: figures that are derived of them
-// are those of the dataset. Ids, and where the session was imported from, are
-// kept. Any error is the last item: the session is then not whole.
+// [analyze.Export]), made of its rows again: all that was recorded, and so every
+// row and figure that is made of it. Ids, and where the session was imported
+// from, are kept. Any error is the last item: the session is then not whole.
 //
-// The tables have no column for some of what was recorded. It is made of what
-// follows from it:
+// What can't be had again: times on the wall clock are whole microseconds; of a
+// target that came again in a later segment the newest record stands, and of a
+// session that was resumed the newest end; a quiet window is known by its
+// energies, so one in which no sensor was read is left out; a figure of a server
+// that is not a number is −1.
 //
-//   - The channels of sensors are those that were read, and those that table
-//     energy gives a reason for; they belong to the targets whose windows name
-//     their machine, and were read as often as their readings came. How a sensor
-//     is renewed, its own stamps, its range and the number of its devices are
-//     lost: energies of such a sensor may have other values and bounds.
-//   - Where only a flag tells of a value, it is the least that sets the flag
-//     (see the type settling).
-//   - Durations that a server states beside its rates are those in its
-//     statistics, llama.cpp's by their names.
-//   - Whether a length was wanted follows from the flags and the ban of the end
-//     token.
-//   - What was lost, and how many batches were planned and not run, is not known.
-//   - Times on the wall clock are whole microseconds.
+// Files of a schema before version 3 have figures alone. Of what was recorded
+// there is then what follows from them (see datasetolder.go).
 //
 // Memory holds a row group of each table.
 func DatasetSession(ctx context.Context, root, id string) iter.Seq2[collect.Record, error] {
@@ -56,12 +48,14 @@ type datasetReader struct {
 	files []analyze.DatasetFile
 
 	session  *collect.Session
-	segments []*collect.Segment
+	segments []datasetSegment
 	targets  map[int64]*collect.TargetInfo
 	order    []*collect.TargetInfo
 	cases    map[int64]*collect.Case
 	caseList []*collect.Case
-	power    datasetPower
+	idle     []*collect.Idle
+	older    bool  // of a schema that had figures alone
+	fault    error // of a segment's row
 
 	requests *rowCursor
 	chunks   *rowCursor
@@ -149,11 +143,11 @@ func (d *datasetReader) measured() error {
 		if err != nil {
 			return err
 		}
-		for at < 0 || d.segments[at].Segment != r.whole("segment") {
+		for at < 0 || d.segments[at].Segment.Segment != r.whole("segment") {
 			if at++; at == len(d.segments) {
 				return fmt.Errorf("batch %d is of segment %d, which it has not", r.whole("batch_id"), r.whole("segment"))
 			}
-			if err := d.segment(at); err != nil {
+			if err := d.begin(at); err != nil {
 				return err
 			}
 		}
@@ -161,7 +155,7 @@ func (d *datasetReader) measured() error {
 		if err != nil {
 			return err
 		}
-		if err := d.before(d.segments[at].Segment, b); err != nil {
+		if err := d.before(b); err != nil {
 			return err
 		}
 		if err := d.put(b); err != nil {
@@ -169,7 +163,7 @@ func (d *datasetReader) measured() error {
 		}
 	}
 	for at++; at < len(d.segments); at++ {
-		if err := d.segment(at); err != nil {
+		if err := d.begin(at); err != nil {
 			return err
 		}
 	}
@@ -179,14 +173,14 @@ func (d *datasetReader) measured() error {
 	return d.all()
 }
 
-// segment begins a segment, after the readings of those before it. The targets
+// begin begins a segment, after the readings of those before it. The targets
 // and cases stand in the first.
-func (d *datasetReader) segment(at int) error {
+func (d *datasetReader) begin(at int) error {
 	s := d.segments[at]
-	if err := d.readings(s.Segment, math.MinInt64); err != nil {
+	if err := d.readings(s.Segment.Segment, math.MinInt64); err != nil {
 		return err
 	}
-	records := []collect.Record{s}
+	records := []collect.Record{s.Segment}
 	if at == 0 {
 		for _, t := range d.order {
 			records = append(records, t)
@@ -195,7 +189,13 @@ func (d *datasetReader) segment(at int) error {
 			records = append(records, c)
 		}
 	}
-	for _, rec := range append(records, d.power.sensors(s.Segment, d.session.Host.Name)...) {
+	for _, of := range s.sensors {
+		records = append(records, of)
+	}
+	for _, l := range s.lost {
+		records = append(records, l)
+	}
+	for _, rec := range records {
 		if err := d.put(rec); err != nil {
 			return err
 		}

@@ -46,6 +46,9 @@ func (r row) is(column string) bool {
 	return x
 }
 
+// has reports whether the file has a column: those of older schemas have fewer.
+func (r row) has(column string) bool { return r.page.Column(column) != nil }
+
 func (r row) text(column string) string { return r.page.Column(column).Text(r.i) }
 
 func (r row) list(column string) []string { return r.page.Column(column).List(r.i) }

@@ -1,11 +1,13 @@
 package exchange
 
 import (
+	"cmp"
 	"errors"
 	"net/url"
 	"path"
 	"strings"
 
+	"tokwatt/analyze"
 	"tokwatt/collect"
 )
 
@@ -21,21 +23,23 @@ func (d *datasetReader) facts() (*collect.End, error) {
 			case r.text("status") == "":
 				running = true
 			case !at.IsZero() || r.text("status") != string(collect.StatusInterrupted) || d.session.Imported != nil:
-				end = &collect.End{At: at, Status: collect.SessionStatus(r.text("status"))}
+				end = &collect.End{At: at, Status: collect.SessionStatus(r.text("status")), NotRun: r.whole("not_run")}
 			}
 		}),
-		d.each("segments", func(r row) { d.segments = append(d.segments, segmentOf(r)) }),
+		d.each("segments", d.segment),
 		d.each("targets", d.target),
 		d.each("cases", func(r row) {
 			c := caseOf(r)
 			d.cases[c.CaseID] = c
 			d.caseList = append(d.caseList, c)
+			d.older = d.older || !r.has("tg_wanted")
 		}),
-		d.tells(),
-		d.each("energy", d.power.energy, "window_kind", "target_id", "segment", "start_ns", "end_ns", "node", "source", "scope", "rule", "null_reason", "samples"),
-		d.each("samples", d.power.sample, "segment", "node", "source", "scope", "metric", "unit", "end_ns"),
+		d.each("energy", d.quiet, "window_kind", "target_id", "segment", "start_ns", "end_ns"),
 	)
-	switch {
+	if err == nil && d.older && d.session != nil {
+		err = d.olderFacts()
+	}
+	switch err = cmp.Or(err, d.fault); {
 	case err != nil:
 		return nil, err
 	case d.session == nil || len(d.segments) == 0:
@@ -44,29 +48,6 @@ func (d *datasetReader) facts() (*collect.End, error) {
 		return nil, errors.New("it was still being measured when it was archived: archive it again when it has ended")
 	}
 	return end, nil
-}
-
-// tells finds what only the flags of requests tell of their cases and targets.
-func (d *datasetReader) tells() error {
-	caseOf := map[int64]int64{} // by batch
-	if err := d.each("batches", func(r row) { caseOf[r.whole("batch_id")] = r.whole("case_id") }, "batch_id", "case_id"); err != nil {
-		return err
-	}
-	return d.each("requests", func(r row) {
-		c := d.cases[caseOf[r.whole("batch_id")]]
-		if c == nil {
-			return // batch says so
-		}
-		n := r.count("tokens_generated")
-		if r.flag("short_output") {
-			c.TGWanted = true
-		} else if n != nil && *n < c.TG && r.text("tokens_source") != "estimate" {
-			c.TGWanted = false
-		}
-		if t := d.targets[c.TargetID]; t != nil && r.flag("model_unlisted") {
-			t.Unlisted = true
-		}
-	}, "batch_id", "flags", "tokens_generated", "tokens_source")
 }
 
 // host is the host that the session's files are under.
@@ -101,11 +82,24 @@ func sessionOf(r row, host string) *collect.Session {
 	return s
 }
 
-func segmentOf(r row) *collect.Segment {
-	return &collect.Segment{
+// datasetSegment is a segment with what came to be known in it.
+type datasetSegment struct {
+	*collect.Segment
+	sensors []*collect.Sensors
+	lost    []*collect.Lost
+}
+
+// segment takes a segment.
+func (d *datasetReader) segment(r row) {
+	s := datasetSegment{Segment: &collect.Segment{
 		Segment: r.whole("segment"), StartedAt: r.time("started_at"), ToolVersion: r.text("tool_version"), BootID: r.text("boot_id"),
 		PID: r.whole("pid"), PlannedBatches: r.whole("planned_batches"),
-	}
+	}}
+	var sensors, lost error
+	s.sensors, sensors = analyze.SensorsOf(s.Segment.Segment, r.text("sensors_json"))
+	s.lost, lost = analyze.LostOf(s.Segment.Segment, r.text("lost_json"))
+	d.fault = cmp.Or(d.fault, sensors, lost)
+	d.segments = append(d.segments, s)
 }
 
 // target takes a target. Its power is a figure of the readings, but for that of
@@ -118,7 +112,7 @@ func (d *datasetReader) target(r row) {
 		Nodes: r.list("placement_nodes"), InstanceID: r.text("instance_id"), DownloadS: r.number("download_duration_s"),
 		LoadS: r.number("load_duration_s"), Sampling: r.text("sampling_json"), Cluster: r.text("cluster_json"),
 		ContextTokens: r.count("context_tokens"), ModelBytes: r.count("model_size_bytes"), ModelGPUBytes: r.count("model_gpu_bytes"),
-		MaxStreams: r.count("max_streams"),
+		MaxStreams: r.count("max_streams"), Unlisted: r.is("model_unlisted"),
 	}
 	if d.session != nil && d.session.Imported != nil {
 		t.StatedPowerW, t.StatedPowerScope = r.number("power_watts"), r.text("power_scope")
@@ -127,12 +121,10 @@ func (d *datasetReader) target(r row) {
 	d.order = append(d.order, t)
 }
 
-// caseOf is a case. Only where the end token was banned a length was surely
-// wanted.
 func caseOf(r row) *collect.Case {
 	return &collect.Case{
 		TargetID: r.whole("target_id"), CaseID: r.whole("case_id"), PP: r.count("pp"), Depth: r.count("depth"), TG: r.whole("tg"),
-		TGWanted: r.text("eos_ban") != "", TemplateHeadTokens: r.count("template_head_tokens"), Concurrency: r.whole("concurrency"),
+		TGWanted: r.is("tg_wanted"), TemplateHeadTokens: r.count("template_head_tokens"), Concurrency: r.whole("concurrency"),
 		CacheMode: collect.CacheMode(r.text("cache_mode")), ColdMethod: r.text("cold_method"), EOSBan: r.text("eos_ban"),
 		PromptKind: r.text("prompt_kind"), PromptSource: collect.PromptSource(r.text("prompt_source")), PromptHash: r.text("prompt_hash"),
 		Streaming: r.is("streaming"),

@@ -6,10 +6,10 @@ import (
 	"tokwatt/collect"
 )
 
-// statedOf is what the file of a session that was imported before says of a
+// olderStated is what the file of a session that was imported before says of a
 // request. Where it had no arrivals, the times of the first and the last output
 // follow from the figures that were made of them.
-func statedOf(r row, c *collect.Case, req *collect.Request, sent bool) *collect.Stated {
+func olderStated(r row, c *collect.Case, req *collect.Request, sent bool) *collect.Stated {
 	s := &collect.Stated{Sent: sent, Rule: r.text("stated_rule"), SD: r.number("stated_sd"), N: r.count("stated_n")}
 	stated := r.list("stated")
 	for column, to := range map[string]**float64{
