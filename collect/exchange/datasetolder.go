@@ -12,7 +12,8 @@ import (
 
 // Before schema version 3 the tables had figures alone. What was recorded is
 // made of what follows from them; what does not is lost: figures of the server
-// that ours replaced, recounts beside its counts, lengths of long outputs.
+// that ours replaced, recounts beside its counts, lengths of long outputs, what
+// was not run and why.
 
 // What sets a flag of a batch at least.
 const (
@@ -53,6 +54,39 @@ func (d *datasetReader) olderRequest(r row, c *collect.Case, req *collect.Reques
 	default:
 		req.Report.CompletionTokens = n
 	}
+}
+
+// olderArrived takes what follows from figures and arrivals together.
+func (d *datasetReader) olderArrived(r row, c *collect.Case, req *collect.Request, sent bool) {
+	if d.session.Imported != nil {
+		req.Stated = olderStated(r, c, req, sent)
+		return
+	}
+	if k := firstTokens(r, req); k > 0 {
+		req.Recount = &collect.Recount{Tokens: r.whole("tokens_generated"), First: k}
+	}
+}
+
+// firstTokens are the tokens of the first output chunk, by the rate that leaves
+// them out; 0 where there is none.
+func firstTokens(r row, req *collect.Request) int64 {
+	rate, n := r.number("decode_tps"), float64(r.whole("tokens_generated"))
+	first, last, begun := int64(0), int64(0), false
+	for i := range req.Chunks {
+		if c := &req.Chunks[i]; c.Kind.Output() {
+			if !begun {
+				first, begun = c.T, true
+			}
+			last = c.T
+		}
+	}
+	if rate == nil || !begun {
+		return 0
+	}
+	if k := n - *rate*float64(last-first)/1e9; k > 0.5 && k < n {
+		return int64(math.Round(k))
+	}
+	return 0
 }
 
 // olderReport is what the server said.

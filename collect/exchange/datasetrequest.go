@@ -34,8 +34,8 @@ func (d *datasetReader) batch(r row) (*collect.Batch, error) {
 		if err != nil {
 			return nil, fmt.Errorf("request %d: %w", req.RequestID, err)
 		}
-		if d.session.Imported != nil && !d.requests.has("stated_json") {
-			req.Stated = olderStated(d.requests.row, c, &req, r.number("dispatch_spread_us") != nil)
+		if !d.requests.has("stated_json") {
+			d.olderArrived(d.requests.row, c, &req, r.number("dispatch_spread_us") != nil)
 		}
 		b.Requests = append(b.Requests, req)
 		d.requests.next()
