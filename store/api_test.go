@@ -5,6 +5,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -139,14 +140,22 @@ func TestUndatedSessions(t *testing.T) {
 		{collect.Session{ID: other, Imported: &collect.Origin{ImportedAt: measured.Add(time.Hour)}}, []string{undated, dated, other}},
 	} {
 		put(t, s, step.session.ID, &step.session)
-		last, err := s.Find(t.Context(), Last)
+		var unknown *UnknownError
+		if _, err := s.Find(t.Context(), "last~"+strconv.Itoa(len(step.want))); !errors.As(err, &unknown) {
+			t.Errorf("%d before the last: %v", len(step.want), err)
+		}
 		infos, errs := s.Sessions(t.Context())
 		var got []string
 		for _, i := range infos {
 			got = append(got, i.ID)
 		}
-		if err != nil || errs != nil || !slices.Equal(got, step.want) || last != step.want[len(step.want)-1] {
-			t.Errorf("%v, last %s, want %v; %v %v", got, last, step.want, err, errs)
+		if errs != nil || !slices.Equal(got, step.want) {
+			t.Errorf("%v, want %v; %v", got, step.want, errs)
+		}
+		for back, name := range []string{Last, "last~1", "last~2"}[:len(step.want)] {
+			if id, err := s.Find(t.Context(), name); err != nil || id != step.want[len(step.want)-1-back] {
+				t.Errorf("%s is %s of %v, %v", name, id, step.want, err)
+			}
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -54,21 +55,18 @@ func timeOf(id uuid.UUID) time.Time {
 // exchange gives sessions without a start ids of that time's first minute.
 const undatedMS = 1 << 16
 
-// newest is the session that Sessions has last; ids are sorted and not empty.
-func (s *Store) newest(p *boltpage.File, ids []uuid.UUID) uuid.UUID {
-	newest := ids[len(ids)-1]
-	at := timeOf(newest)
+// oldestFirst puts sorted ids into the order of Sessions.
+func (s *Store) oldestFirst(p *boltpage.File, ids []uuid.UUID) {
+	places := make(map[uuid.UUID]time.Time, len(ids))
 	for _, id := range ids {
-		if timeOf(id).UnixMilli() >= undatedMS {
-			break
-		}
-		rec, _ := s.recordAt(p, id, 0) // damaged: it has no place
-		session, _ := rec.(*collect.Session)
-		if place := placeOf(id.String(), session); !place.Before(at) {
-			newest, at = id, place
+		places[id] = timeOf(id)
+		if places[id].UnixMilli() < undatedMS {
+			rec, _ := s.recordAt(p, id, 0) // damaged: it has no place
+			session, _ := rec.(*collect.Session)
+			places[id] = placeOf(id.String(), session)
 		}
 	}
-	return newest
+	slices.SortStableFunc(ids, func(a, b uuid.UUID) int { return places[a].Compare(places[b]) })
 }
 
 // sessionIDs finds the ids by leaping from one session's first key to the
@@ -187,12 +185,24 @@ func (s *Store) recordAt(p *boltpage.File, id uuid.UUID, seq uint64) (collect.Re
 	return rec, nil
 }
 
-// Last is what Find takes for the newest session.
+// Last is what Find takes for the newest session; "last~1" is the one before.
 const Last = "last"
 
+// Back is how many sessions before the newest [Last], "last~1", … name; false
+// where name is none of these.
+func Back(name string) (n int, ok bool) {
+	if name == Last {
+		return 0, true
+	}
+	back, ok := strings.CutPrefix(name, Last+"~")
+	n, err := strconv.Atoi(back)
+	return n, ok && err == nil && n >= 0
+}
+
 // Find returns the one session id that starts with prefix, which may be in
-// upper case and without hyphens; [Last] is the newest session. The errors
-// are *UnknownError and *AmbiguousError, beside those of the file.
+// upper case and without hyphens, or that [Back] means: the newest by the time in
+// the ids, which is the clock of the host that measured. The errors are
+// *UnknownError and *AmbiguousError, beside those of the file.
 func (s *Store) Find(ctx context.Context, prefix string) (string, error) {
 	p, f, err := s.openRead(ctx)
 	if err != nil {
@@ -200,8 +210,9 @@ func (s *Store) Find(ctx context.Context, prefix string) (string, error) {
 	}
 	defer f.Close()
 	ids, err := sessionIDs(p)
-	if prefix == Last && len(ids) > 0 {
-		return s.newest(p, ids).String(), nil
+	if back, ok := Back(prefix); ok && back < len(ids) {
+		s.oldestFirst(p, ids)
+		return ids[len(ids)-1-back].String(), nil
 	}
 	want := plain(prefix)
 	var found []string

@@ -53,6 +53,7 @@ type caseFigures struct {
 type Case struct {
 	Model       string `json:"model_id"`
 	PP          *int64 `json:"pp"`
+	Depth       *int64 `json:"depth"`
 	TG          int64  `json:"tg"`
 	Concurrency int64  `json:"concurrency"`
 	Kind        string `json:"prompt_kind"`
@@ -114,7 +115,7 @@ func (c *closing) finish() {
 
 // figures begins the figures of a case, of one kind of hit where hits count.
 func (c *closing) figures(k *collect.Case, hit string) *caseFigures {
-	return &caseFigures{raw: k, Case: Case{c.targets[k.TargetID].ModelID, k.PP, k.TG, k.Concurrency, k.PromptKind, hit}}
+	return &caseFigures{raw: k, Case: Case{c.targets[k.TargetID].ModelID, k.PP, k.Depth, k.TG, k.Concurrency, k.PromptKind, hit}}
 }
 
 // of finds the figures that a row belongs to.

@@ -121,6 +121,9 @@ func caseColumns(cases []*caseFigures) []caseColumn {
 		rate("prefill\ntok/s", func(k *caseFigures) *float64 { return k.PromptTPS }),
 		gen,
 	}
+	if depth := (caseColumn{"depth", func(k *caseFigures) any { return tokens(k.Depth) }}); has(depth) {
+		out = slices.Insert(out, 1, depth)
+	}
 	if mixed := rate(withoutGen[1].head, func(k *caseFigures) *float64 { return k.MixedTPS }); has(mixed) {
 		out = append(out, mixed)
 	}
@@ -129,6 +132,14 @@ func caseColumns(cases []*caseFigures) []caseColumn {
 		out = append(out, joules)
 	}
 	return append(out, caseColumn{"n", func(k *caseFigures) any { return k.N }}, caseColumn{"failed", func(k *caseFigures) any { return count(k.NFailed) }})
+}
+
+// tokens is a number of them, a dash where it is not known.
+func tokens(n *int64) string {
+	if n == nil {
+		return figure(nil)
+	}
+	return strconv.FormatInt(*n, 10)
 }
 
 // upTo are the numbers from 1 to n.
@@ -152,7 +163,7 @@ func promptLength(pp *int64, caseID int64, cases []*caseFigures) string {
 		}
 	}
 	if pp != nil {
-		return strconv.FormatInt(*pp, 10)
+		return tokens(pp)
 	}
 	if own < 2 {
 		return "own"

@@ -118,7 +118,7 @@ func TestExitCodes(t *testing.T) {
 		"too few":          {[]string{"collect", "--repeat", "0"}, 2, "at least 1"},
 		"bad list":         {[]string{"collect", "--pp", "64,x"}, 2, "whole numbers with commas"},
 		"bad time":         {[]string{"collect", "--timeout", "abc"}, 2, "500ms"},
-		"far flag":         {[]string{"list", "--dataset", "d"}, 2, "list has no flag --dataset: `tokwatt list --help` lists them"},
+		"far flag":         {[]string{"list", "--percentiles", "9"}, 2, "list has no flag --percentiles: `tokwatt list --help` lists them"},
 		"far command":      {[]string{"foo", "--bar"}, 2, "there is no command \"foo\": `tokwatt --help` lists them"},
 		"none of the last": {[]string{"list", "--last", "-1"}, 2, "--last -1: must be a whole number of at least 1"},
 		"no such dialect":  {[]string{"archive", "sql", "--dialect", "mysql", "d"}, 2, "take duckdb, spark, trino or clickhouse"},

@@ -7,8 +7,6 @@ import (
 	"net/url"
 	"os"
 	"regexp"
-	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v3"
 
@@ -142,48 +140,4 @@ func (a *app) askSessions(ctx context.Context, cmd *cli.Command, prefixes []stri
 	}
 	db, done, err := a.sql(ctx, cmd, ids...)
 	return db, ids, done, err
-}
-
-// finder finds sessions by prefix, in the store or in --dataset.
-func finder(ctx context.Context, cmd *cli.Command) (func(prefix string) (string, error), error) {
-	root := cmd.String("dataset")
-	if root == "" {
-		db, err := openStore(cmd)
-		return func(prefix string) (string, error) {
-			id, err := db.Find(ctx, prefix)
-			if err != nil {
-				return "", storeError(err)
-			}
-			return id, nil
-		}, err
-	}
-	if err := isDataset("--dataset", root); err != nil {
-		return nil, err
-	}
-	known, err := analyze.SessionsIn(root)
-	if err != nil {
-		return nil, err
-	}
-	slices.Sort(known)
-	return func(prefix string) (string, error) { return findIn(known, root, prefix) }, nil
-}
-
-// findIn finds a session of a dataset; known is sorted.
-func findIn(known []string, root, prefix string) (string, error) {
-	if len(known) == 0 {
-		return "", usagef("--dataset %s: it holds no session", root)
-	}
-	if prefix == store.Last {
-		return known[len(known)-1], nil
-	}
-	var found []string
-	for _, id := range known {
-		if strings.HasPrefix(id, prefix) {
-			found = append(found, id)
-		}
-	}
-	if len(found) != 1 {
-		return "", usagef("--dataset %s: %s begin with %s", root, plural(int64(len(found)), "session"), prefix)
-	}
-	return found[0], nil
 }

@@ -30,7 +30,7 @@ func (a *app) delete() *cli.Command {
 			if err != nil {
 				return err
 			}
-			doomed, err := doomedSessions(ctx, cmd, db)
+			doomed, err := a.doomedSessions(ctx, cmd, db)
 			if err != nil {
 				return err
 			}
@@ -48,7 +48,7 @@ func (a *app) delete() *cli.Command {
 }
 
 // doomedSessions are those that the ids and --older-than name.
-func doomedSessions(ctx context.Context, cmd *cli.Command, db *store.Store) ([]store.SessionInfo, error) {
+func (a *app) doomedSessions(ctx context.Context, cmd *cli.Command, db *store.Store) ([]listed, error) {
 	age := cmd.Duration("older-than")
 	if !cmd.Args().Present() && age <= 0 && !cmd.Bool("compact") {
 		return nil, usagef("delete needs session ids or --older-than: `tokwatt list` shows the ids")
@@ -61,11 +61,11 @@ func doomedSessions(ctx context.Context, cmd *cli.Command, db *store.Store) ([]s
 		}
 		named[id] = true
 	}
-	all, err := db.Sessions(ctx)
+	all, err := a.storedSessions(ctx, cmd)
 	if err != nil {
-		return nil, storeError(err)
+		return nil, err
 	}
-	var out []store.SessionInfo
+	var out []listed
 	for _, s := range all {
 		if named[s.ID] || age > 0 && time.Since(dated(s.Session)) > age {
 			out = append(out, s)
@@ -74,7 +74,7 @@ func doomedSessions(ctx context.Context, cmd *cli.Command, db *store.Store) ([]s
 	return out, nil
 }
 
-func (a *app) deleteThem(ctx context.Context, cmd *cli.Command, db *store.Store, doomed []store.SessionInfo) error {
+func (a *app) deleteThem(ctx context.Context, cmd *cli.Command, db *store.Store, doomed []listed) error {
 	if len(doomed) == 0 {
 		fmt.Fprintln(a.out, "no session deleted")
 		return nil
@@ -91,9 +91,7 @@ func (a *app) deleteThem(ctx context.Context, cmd *cli.Command, db *store.Store,
 		ids = append(ids, s.ID)
 	}
 	if !cmd.Bool("yes") {
-		if err := a.listTable(ctx, cmd, doomed); err != nil {
-			return err
-		}
+		a.listTable(doomed)
 		fmt.Fprintf(a.out, "delete %s for good? [y/N] ", plural(int64(len(doomed)), "session"))
 		answer, _ := bufio.NewReader(a.in).ReadString('\n')
 		if strings.ToLower(strings.TrimSpace(answer)) != "y" {

@@ -54,7 +54,7 @@ func TestWithoutSQL(t *testing.T) {
 		t.Skip("this build has an SQL engine; CGO_ENABLED=0 go test runs this")
 	}
 	db := fixture(t)
-	for _, args := range [][]string{{"query", "select 1"}, {"summary"}, {"plot", "scaling"}, {"report"}} {
+	for _, args := range [][]string{{"query", "select 1"}, {"summary"}, {"plot", "scaling"}, {"report"}, {"list", "--dataset", "d"}} {
 		r := tokwatt(t, "", append(args, "--db", db)...)
 		if r.code != exitUsage || !strings.Contains(r.err, "no SQL engine") {
 			t.Errorf("%v: exit %d: %s", args, r.code, r.err)

@@ -159,6 +159,8 @@ func TestImportedIsTold(t *testing.T) {
 		{"show last", "llama-bench b6264-abc1234 bench.txt"},
 		{"show last", "mixed"},
 		{"show last", "  400  "},
+		{"show last", "depth"},
+		{"show last", " 4096 "},
 		{"summary", "  400  "},
 		{"summary", "400±2.0"},
 		{"summary", "2000±23"},

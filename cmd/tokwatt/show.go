@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 
 	"tokwatt/analyze"
 	"tokwatt/collect"
+	"tokwatt/collect/exchange"
 	"tokwatt/store"
 )
 
@@ -20,14 +22,13 @@ func (a *app) show() *cli.Command {
 		Name:      "show",
 		Usage:     "one session in full: what was measured, and what went wrong",
 		ArgsUsage: "[ID|last]",
-		Flags:     []cli.Flag{jsonFlag()},
-		Metadata:  examples("tokwatt show last", "tokwatt show --json last"),
+		Description: `A session is named by the beginning of its id, here and wherever an ID is asked
+for. last is the newest and last~1 the one before it, by the clock of the host
+that measured; of an imported session without a start, by its import.`,
+		Flags:    []cli.Flag{datasetFlag(), jsonFlag()},
+		Metadata: examples("tokwatt show last", "tokwatt show --json last"),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			db, id, err := oneSession(ctx, cmd)
-			if err != nil {
-				return err
-			}
-			s, err := readShown(ctx, db, id)
+			s, err := sessionToShow(ctx, cmd)
 			if err != nil {
 				return err
 			}
@@ -57,6 +58,41 @@ func oneSession(ctx context.Context, cmd *cli.Command) (*store.Store, string, er
 	return db, id, nil
 }
 
+// sessionToShow reads the session that the argument names, of the store or of
+// --dataset.
+func sessionToShow(ctx context.Context, cmd *cli.Command) (*shown, error) {
+	root := cmd.String("dataset")
+	if root == "" {
+		db, id, err := oneSession(ctx, cmd)
+		if err != nil {
+			return nil, err
+		}
+		return readShown(ctx, id, db.Records(ctx, id))
+	}
+	if cmd.Args().Len() > 1 {
+		return nil, usagef("%s takes one session", cmd.Name)
+	}
+	find, err := finder(ctx, cmd)
+	if err != nil {
+		return nil, err
+	}
+	id, err := find(cmp.Or(cmd.Args().First(), store.Last))
+	if err != nil {
+		return nil, err
+	}
+	s, err := readShown(ctx, id, exchange.DatasetSession(ctx, root, id))
+	if err != nil {
+		return nil, err
+	}
+	if len(s.Lost) == 0 {
+		s.Lost = nil // tables of older versions don't have it
+	}
+	if last := len(s.Segments) - 1; s.End != nil && last >= 0 {
+		s.End.NotRun = cmp.Or(s.End.NotRun, max(0, s.Segments[last].PlannedBatches-s.measured))
+	}
+	return s, nil
+}
+
 // shown is a session as show prints it.
 type shown struct {
 	Session  *collect.Session      `json:"session"`
@@ -73,7 +109,8 @@ type shown struct {
 	Damaged  []string              `json:"damaged"`
 	Lost     []*collect.Lost       `json:"lost"` // what was not measured, or not to its end
 
-	closing closing // of the same records
+	closing  closing // of the same records
+	measured int64   // batches of the last segment, without warm-ups
 }
 
 // tally is how often something happened.
@@ -92,12 +129,12 @@ func count1(list []tally, what string) []tally {
 }
 
 // readShown reads a session through, once.
-func readShown(ctx context.Context, db *store.Store, id string) (*shown, error) {
+func readShown(ctx context.Context, id string, records iter.Seq2[collect.Record, error]) (*shown, error) {
 	s := &shown{Failures: []tally{}, Flags: []tally{}, Stamps: []tally{}, Memory: []*peakMemory{}, Sensors: []*collect.Sensors{}, NoEnergy: []tally{}, Damaged: []string{}, Lost: []*collect.Lost{}}
 	c := &s.closing
 	c.watch = s.note
 	cases := map[int64]int64{} // the target of each
-	for rec, err := range db.Records(ctx, id) {
+	for rec, err := range records {
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, err
@@ -110,7 +147,7 @@ func readShown(ctx context.Context, db *store.Store, id string) (*shown, error) 
 		case *collect.Session:
 			s.Session = rec
 		case *collect.Segment:
-			s.Segments = append(s.Segments, rec)
+			s.Segments, s.measured = append(s.Segments, rec), 0
 		case *collect.TargetInfo:
 			old := func(t *collect.TargetInfo) bool { return t.TargetID == rec.TargetID } // of an earlier segment
 			s.Targets = append(slices.DeleteFunc(s.Targets, old), rec)
@@ -120,12 +157,15 @@ func readShown(ctx context.Context, db *store.Store, id string) (*shown, error) 
 			cases[rec.CaseID] = rec.TargetID
 		case *collect.Batch:
 			s.batch(cases[rec.CaseID], rec)
+			if !rec.Warmup {
+				s.measured++
+			}
 		case *collect.End:
 			s.End = rec
 		}
 	}
 	if s.Session == nil {
-		return nil, &coded{exitStore, fmt.Errorf("session %s can't be read: `tokwatt check` says why", id)}
+		return nil, &coded{exitStore, fmt.Errorf("session %s can't be read: %s", shortID(id), cmp.Or(strings.Join(s.Damaged, "; "), "`tokwatt check` says why"))}
 	}
 	c.finish()
 	s.Cases, s.Lost = c.cases, append(s.Lost, c.lost...)

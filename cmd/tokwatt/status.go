@@ -24,7 +24,7 @@ func (a *app) status() *cli.Command {
 			if err != nil {
 				return err
 			}
-			var active []store.SessionInfo
+			var active []listed
 			for _, s := range all {
 				if s.Running && s.Segment != nil {
 					active = append(active, s)
@@ -38,7 +38,7 @@ func (a *app) status() *cli.Command {
 			}
 			for _, s := range active {
 				fmt.Fprintf(a.out, "%s  %d of %d batches, %d requests, %d failed%s\n",
-					shortID(s.ID), s.Batches, s.Planned, s.Requests, s.Failed, remaining(s))
+					shortID(s.ID), s.Batches, s.Planned, s.Requests, s.Failed, remaining(s.SessionInfo))
 			}
 			return nil
 		},
