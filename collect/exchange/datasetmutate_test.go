@@ -23,6 +23,19 @@ func mutated(seed uint64) iter.Seq2[collect.Record, error] {
 				r.Calibration, r.Note, r.Label, r.Host.OnBattery = `{"a":1}`, "n", "l", some(true)
 			case *collect.Segment:
 				again = *r
+			case *collect.Sensors:
+				r.Channels[0].Range, r.Channels[0].RefreshNS, r.Channels[0].Stamped = 40, 500_000_000, true
+				r.Channels[1].Devices = 2
+				for _, more := range []collect.Record{
+					&collect.Sensors{Segment: 1, TargetID: 3, EveryNS: 3e9, Channels: []collect.Channel{{Node: "mac-1", Source: "exo", Scope: "system", Metric: "power", Unit: "W"}}},
+					&collect.Lost{Segment: 1, Model: "gone", Message: "no \"memory\""}, &collect.Lost{Segment: 1, Message: "an engine died"},
+				} {
+					if !yield(more, nil) {
+						return
+					}
+				}
+			case *collect.End:
+				r.NotRun = 17
 			case *collect.TargetInfo:
 				r.ServedModel, r.DownloadS, r.ModelBytes, r.MaxStreams = "org/m", some(1.5), some(int64(1<<30)), some(int64(2))
 				switch r.TargetID {
@@ -94,7 +107,7 @@ func mutateBatch(rnd *rand.Rand, b *collect.Batch) {
 func mutateRequest(rnd *rand.Rand, r *collect.Request) {
 	rep := &r.Report
 	x := rnd.Float64()
-	switch rnd.IntN(24) {
+	switch rnd.IntN(26) {
 	case 0:
 		rep.PromptTPS = some(3e6)
 	case 1:
@@ -150,6 +163,10 @@ func mutateRequest(rnd *rand.Rand, r *collect.Request) {
 	case 22:
 		rep.JSON = `{"timings":{"prompt_ms":900000,"predicted_ms":1,"prompt_per_second":1000}}`
 		rep.PromptEvalNS, rep.EvalNS, rep.PromptTPS = some(9e11), some(1e6), some(1000.0)
+	case 23:
+		rep.PromptTPS, rep.TotalNS = some(math.NaN()), some(math.NaN())
+	case 24:
+		r.OutputChars, r.Recount = 1<<40, &collect.Recount{Tokens: 1 << 41}
 	default:
 		rep.JSON = `{"power_usage":{"elapsed_seconds":1.5,"total_energy_joules":30,"nodes":[{"node_id":"mac-0","samples":3,"avg_sys_power":12,"prefill_energy_joules":2},{"node_id":"mac-1","samples":2,"avg_sys_power":8,"prefill_energy_joules":1}]}}`
 	}

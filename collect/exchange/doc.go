@@ -20,8 +20,8 @@
 //
 // DatasetSession makes records of a session of tokwatt's own dataset:
 // datasettables.go the small tables, datasetrequest.go requests and chunks,
-// datasetstated.go those that were imported before, datasetpower.go sensors and
-// quiet windows, datasetsettle.go what only flags and figures tell of.
+// datasetpower.go readings and quiet windows; datasetolder.go, with the power
+// and the imported requests in files of their own, what older tables tell.
 //
 // Facts become facts, and our formulas compute the figures; a figure that the
 // file alone can give is collect.Stated, and so marked in the end. Nothing is
