@@ -66,7 +66,7 @@ func TestListDataset(t *testing.T) {
 	}
 	t.Setenv("COLUMNS", "120")
 	list := tokwatt(t, "", "list", "--dataset", dataset).out
-	for _, want := range []string{"unfinished", "2/4", "host", "mini", "demo-8b +1", "#x #y a note", "llama-bench"} {
+	for _, want := range []string{"unfinished", "2/4", "host", "mini", "demo-1b +1", "#x #y a note", "llama-bench"} {
 		if !strings.Contains(list, want) {
 			t.Errorf("%q is missing:\n%s", want, list)
 		}
