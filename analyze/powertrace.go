@@ -1,10 +1,12 @@
 package analyze
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
 
+	"tokwatt/collect"
 	"tokwatt/power"
 )
 
@@ -25,6 +27,7 @@ type PowerSession struct {
 type PowerSegment struct {
 	Segment   int64
 	StartedAt time.Time // of its clock's origin
+	Channels  PowerChannels
 }
 
 // PowerTarget names what was measured.
@@ -58,17 +61,46 @@ type PowerIdle struct {
 type PowerTrace struct {
 	Segment             int64
 	Node, Source, Scope string
+	Channel             *PowerChannel   // what is known of it beside its readings; nil: nothing
 	Counter, Instant    bool            // how it was read; neither: averages
 	Stretches           []power.Stretch // in order of time
 	Readings            int             // that renewed the sensor
 	Rejected            int             // that could not be true
 }
 
+// PowerChannel is what was said of a channel before it was read.
+type PowerChannel = power.CurveOptions
+
+// PowerChannels are the channels that column sensors_json of a segment declares.
+type PowerChannels struct {
+	host string
+	all  []*collect.Sensors
+}
+
+// NewPowerChannels reads the column of a segment of a session of host.
+func NewPowerChannels(host string, segment int64, text string) (PowerChannels, error) {
+	all, err := SensorsOf(segment, text)
+	return PowerChannels{host, all}, err
+}
+
+// Of is what the newest declaration says of the channel that a trace is of; nil
+// where there is none.
+func (p PowerChannels) Of(t PowerTrace, metric string) *PowerChannel {
+	for _, s := range slices.Backward(p.all) {
+		for _, c := range slices.Backward(s.Channels) {
+			if cmp.Or(c.Node, p.host) == t.Node && c.Source == t.Source && c.Scope == t.Scope && c.Metric == metric {
+				return &PowerChannel{Nominal: time.Duration(s.EveryNS), Refresh: time.Duration(c.RefreshNS), Range: c.Range, Stamped: c.Stamped, Devices: int(c.Devices)}
+			}
+		}
+	}
+	return nil
+}
+
 // PowerReading is one reading of a channel.
 type PowerReading = power.Reading
 
-// mostDevices is how many devices readings may be the sum of: samples don't
-// tell how many there are, and it bounds what can be true.
+// mostDevices is how many devices readings may be the sum of where nobody said
+// how many there are: it bounds what can be true.
 const mostDevices = 16
 
 // NewPowerTrace makes the trace of a channel's readings, in any order: t says
@@ -79,7 +111,12 @@ func NewPowerTrace(t PowerTrace, metric string, readings []PowerReading) *PowerT
 	if !ok {
 		return nil
 	}
-	curve := power.NewCurve(kind, power.CurveOptions{Scope: power.Scope(t.Scope), Devices: mostDevices}, readings)
+	known := PowerChannel{Devices: mostDevices}
+	if t.Channel != nil {
+		known = *t.Channel
+	}
+	known.Scope = power.Scope(t.Scope)
+	curve := power.NewCurve(kind, known, readings)
 	always := curve.Energy(math.MinInt64, math.MaxInt64)
 	t.Counter, t.Instant = kind == power.Counter, kind == power.Instant
 	t.Stretches = slices.Collect(curve.Stretches())
