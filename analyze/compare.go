@@ -13,6 +13,13 @@ type CompareSet struct {
 	AfterAll int             `json:"after_all"` // of those with a verdict better or worse, how many keep it when all tests are counted (Holm)
 }
 
+// emptySet has lists without elements: as JSON they are [] and not null, so that
+// programs can go through them unasked.
+func emptySet() CompareSet {
+	return CompareSet{Pairs: []Comparison{}, OnlyA: []string{}, OnlyB: []string{}, Apart: []KeyValues{},
+		Warnings: []string{}, Means: []GeometricMean{}, Compared: []CaseKey{}}
+}
+
 // Comparison is one metric of one case that both selections have.
 type Comparison struct {
 	Case   []CaseKey `json:"case"` // what tells this case from the others of the set; empty where there is one

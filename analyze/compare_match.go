@@ -45,7 +45,7 @@ func Compare(a, b Selected, metrics []Metric) (*CompareSet, error) {
 	if err := disjoint(a.Rows, b.Rows); err != nil {
 		return nil, err
 	}
-	m := &matching{a: a, b: b, metrics: metrics}
+	m := &matching{a: a, b: b, metrics: metrics, set: emptySet()}
 	m.nameModels()
 	m.chooseKeys()
 	if err := m.match(); err != nil {
@@ -276,7 +276,7 @@ func tuple(s Summary, keys []string) string {
 }
 
 func keysOf(s Summary, keys []string) []CaseKey {
-	var out []CaseKey
+	out := []CaseKey{}
 	for _, k := range keys {
 		out = append(out, CaseKey{k, s.Keys[k]})
 	}

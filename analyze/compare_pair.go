@@ -7,7 +7,7 @@ import (
 
 // newSide gathers the batch medians of one metric out of the rows of a case.
 func newSide(rows []Summary, metric string) Side {
-	var s Side
+	s := Side{Values: []float64{}, Sessions: []string{}}
 	for _, r := range rows {
 		s.Values = append(s.Values, r.Stats[metric].Points...)
 		s.NFailed += r.NFailed

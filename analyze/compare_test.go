@@ -2,8 +2,10 @@ package analyze_test
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -249,6 +251,38 @@ func TestSetOfComparisons(t *testing.T) {
 	if got := strings.Join(set.Warnings, "|"); got != "requests that failed or are invalid: A 0 of 18, B 2 of 20" {
 		t.Errorf("warnings %s", got)
 	}
+}
+
+// As JSON a list is a list, also where nothing is in it.
+func TestComparisonsHaveNoNullLists(t *testing.T) {
+	for _, rate := range []float64{50, 0} {
+		set, err := analyze.Compare(side("", row("a", 1, 50, "")), side("", row("b", 1, rate, "")), analyze.Metrics()[:2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for path, list := range lists("set", reflect.ValueOf(*set)) {
+			if list.IsNil() {
+				t.Errorf("%s is null", path)
+			}
+		}
+	}
+}
+
+// lists are all slices of a value, by where they are.
+func lists(path string, v reflect.Value) map[string]reflect.Value {
+	out := map[string]reflect.Value{}
+	switch v.Kind() {
+	case reflect.Slice:
+		out[path] = v
+		for i := range v.Len() {
+			maps.Copy(out, lists(fmt.Sprint(path, "[", i, "]"), v.Index(i)))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			maps.Copy(out, lists(path+"."+v.Type().Field(i).Name, v.Field(i)))
+		}
+	}
+	return out
 }
 
 func TestParseConditions(t *testing.T) {
