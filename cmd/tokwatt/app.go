@@ -74,8 +74,10 @@ func (a *app) report(ctx context.Context, err error) int {
 	var c *coded
 	var library cli.ExitCoder
 	switch {
-	case errors.Is(err, syscall.EPIPE):
+	case errors.Is(err, syscall.EPIPE) && (!errors.As(err, &c) || errors.Is(c, syscall.EPIPE)):
 		return exitOK // the reader had seen enough
+	case errors.Is(err, syscall.EPIPE):
+		code, err = c.code, c // which takes back no verdict
 	case errors.As(err, &c):
 		code = c.code
 	case ctx.Err() != nil:

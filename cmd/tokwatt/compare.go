@@ -56,7 +56,7 @@ func (a *app) compareArgs(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	limit, err := failOn(cmd.String("fail-on"), metrics)
+	limit, err := failOn(cmd, metrics)
 	if err != nil {
 		return err
 	}
@@ -64,10 +64,8 @@ func (a *app) compareArgs(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := a.writeComparison(c, format); err != nil {
-		return err
-	}
-	return judged(c.set, limit)
+	// A reader that has seen enough, such as head, does not lift the verdict.
+	return errors.Join(a.writeComparison(c, format), judged(c.set, limit))
 }
 
 // comparison is a set with the two selections that it is of.
@@ -76,7 +74,8 @@ type comparison struct {
 	set  *analyze.CompareSet
 }
 
-// compareSelections compares two arguments, such as those of compare.
+// compareSelections compares two arguments, such as those of compare, by the
+// headline figures where no metrics are named.
 func (a *app) compareSelections(ctx context.Context, cmd *cli.Command, texts []string, metrics []analyze.Metric) (c *comparison, err error) {
 	if !duck.Available {
 		return nil, usage(duck.ErrUnavailable)
@@ -102,6 +101,9 @@ func (a *app) compareSelections(ctx context.Context, cmd *cli.Command, texts []s
 			return nil, err
 		}
 		sides[i] = analyze.Selected{By: s.by, Rows: rows}
+	}
+	if len(metrics) == 0 {
+		metrics = usual(slices.Concat(sides[0].Rows, sides[1].Rows))
 	}
 	set, err := analyze.Compare(sides[0], sides[1], metrics)
 	if err != nil {
@@ -155,18 +157,33 @@ func firstOf(list []string) string {
 	return strings.Join(list, "; ")
 }
 
-// metricsNamed are those of the names, or without names the headline figures.
-func metricsNamed(names []string) ([]analyze.Metric, error) {
-	if len(names) == 0 {
-		return slices.DeleteFunc(analyze.Metrics(), func(m analyze.Metric) bool { return m.Head == "" }), nil
+// usual are the figures of summary's table, and of those that stand in for the
+// generation rate the ones that a case without it has.
+func usual(rows []analyze.Summary) []analyze.Metric {
+	var out []analyze.Metric
+	for _, shown := range shownMetrics() {
+		instead := slices.ContainsFunc(withoutGen, func(m shownMetric) bool { return m.name == shown.name })
+		if instead && !slices.ContainsFunc(rows, func(s analyze.Summary) bool { return s.Stats[shown.name].N > 0 && !hasGen(s) }) {
+			continue
+		}
+		if m, ok := analyze.MetricNamed(shown.name); ok {
+			out = append(out, m)
+		}
 	}
+	return out
+}
+
+// metricsNamed are those of the names, each once.
+func metricsNamed(names []string) ([]analyze.Metric, error) {
 	var out []analyze.Metric
 	for _, name := range names {
 		m, ok := analyze.MetricNamed(name)
 		if !ok {
 			return nil, usagef("there is no metric %q: %s", name, metricHint(name))
 		}
-		out = append(out, m)
+		if !slices.Contains(out, m) {
+			out = append(out, m)
+		}
 	}
 	return out, nil
 }
@@ -183,17 +200,19 @@ func metricHint(name string) string {
 	return hint
 }
 
-// failOn reads a percentage as a share; NaN where none was given.
-func failOn(text string, metrics []analyze.Metric) (float64, error) {
-	if text == "" {
+// failOn reads a percentage as a share; NaN where none was given. A limit that a
+// script leaves empty is none that anything could fail.
+func failOn(cmd *cli.Command, metrics []analyze.Metric) (float64, error) {
+	if !cmd.IsSet("fail-on") {
 		return math.NaN(), nil
 	}
+	text := cmd.String("fail-on")
 	number, ok := strings.CutSuffix(text, "%")
 	limit, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if !ok || err != nil || !(limit >= 0 && limit <= 1e6) {
-		return 0, usagef("--fail-on %s: must be a percentage such as 5%%", text)
+		return 0, usagef("--fail-on %q: must be a percentage such as 5%%", text)
 	}
-	if !slices.ContainsFunc(metrics, func(m analyze.Metric) bool { return m.Better != "" }) {
+	if len(metrics) > 0 && !slices.ContainsFunc(metrics, func(m analyze.Metric) bool { return m.Better != "" }) {
 		return 0, usagef("--fail-on: %s is neither better high nor low, so that nothing can be worse", metrics[0].Name)
 	}
 	return limit / 100, nil

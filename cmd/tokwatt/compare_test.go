@@ -4,6 +4,8 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -79,6 +81,74 @@ func TestCompareFormats(t *testing.T) {
 	}
 	if len(set.OnlyA) != 6 || len(set.OnlyB) != 2 {
 		t.Errorf("only in A %q, only in B %q", set.OnlyA, set.OnlyB)
+	}
+}
+
+// TestCompareWithoutGenerationRate: sessions of which only the rate of all tokens
+// is known are compared by that; a loss of it is not passed over for a time that
+// is alike.
+func TestCompareWithoutGenerationRate(t *testing.T) {
+	needsSQL(t)
+	db, dir := filepath.Join(t.TempDir(), "t.db"), t.TempDir()
+	for i, scale := range []float64{1, 0.8} {
+		var runs []string
+		for n := range 6 {
+			runs = append(runs, fmt.Sprintf(`{"run_index":%d,"prompt_type":"code","tok_per_sec":%v,"ttft_ms":%d,"tokens_generated":400,"total_duration_ms":8000}`, n, scale*(50+float64(n)/10), 80+n))
+		}
+		file := filepath.Join(dir, fmt.Sprint(i, ".json"))
+		text := fmt.Sprintf(`{"schema_version":2,"asiai_version":"1.15.0","timestamp":%d,"machine":{"chip":"Demo M9"},"benchmark":{"model":"demo:3b","prompts":["code"],`+
+			`"engines":{"ollama":{"engine_version":"0.12.0","raw_runs":[%s]}}}}`, 1767607200+1000*i, strings.Join(runs, ","))
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if r := tokwatt(t, "", "import", "--db", db, file); r.code != 0 {
+			t.Fatalf("import: exit %d: %s", r.code, r.err)
+		}
+	}
+	ids := rows(t, db, "select session_id as id from sessions order by started_at")
+	r := tokwatt(t, "", "compare", "--db", db, "--fail-on", "5%", fmt.Sprint(ids[0]["id"]), fmt.Sprint(ids[1]["id"]))
+	if r.code != 1 || !strings.Contains(r.err, "tok_per_sec, the only case (−20.0 %)") || !strings.Contains(r.out, "ttft_ms") {
+		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
+	}
+	if r := tokwatt(t, "", "compare", "--db", fixture(t), "last,engine=mlx_lm", "last,engine=llama.cpp"); strings.Contains(r.out, "tok_per_sec") {
+		t.Errorf("where the generation rate is known nothing stands in for it:\n%s", r.out)
+	}
+}
+
+// TestGateOutlivesItsReader: the exit code is the verdict's, also where stdout was
+// closed before all was written, as head does it, or is full.
+func TestGateOutlivesItsReader(t *testing.T) {
+	needsSQL(t)
+	args := []string{"compare", "--db", fixture(t), "last,engine=mlx_lm", "last,engine=llama.cpp", "--metric", "generation_tps", "--fail-on"}
+	for limit, code := range map[string]int{"5%": exitFailures, "60%": exitOK} {
+		cmd := command(t.Context(), append(args, limit)...)
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+		var errs strings.Builder
+		cmd.Stdout, cmd.Stderr = w, &errs
+		err = cmd.Run()
+		w.Close()
+		if got := cmd.ProcessState.ExitCode(); got != code || (code == exitOK) != (errs.Len() == 0) || strings.Contains(errs.String(), "pipe") {
+			t.Errorf("--fail-on %s into a closed pipe: exit %d, want %d: %v: %s", limit, got, code, err, &errs)
+		}
+	}
+}
+
+// TestEmptyLimit: a limit that a script left empty is no gate that lets all pass.
+func TestEmptyLimit(t *testing.T) {
+	needsSQL(t)
+	db := fixture(t)
+	for _, args := range [][]string{
+		{"compare", "last,pp=128", "last,pp=512", "--fail-on", ""},
+		{"compare", "last,pp=128", "last,pp=512", "--fail-on="},
+		{"summary", "--goodput", ""},
+	} {
+		if r := tokwatt(t, "", append(args, "--db", db)...); r.code != exitUsage || r.out != "" {
+			t.Errorf("%q: exit %d: %s", args, r.code, r.err)
+		}
 	}
 }
 

@@ -48,5 +48,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	a := &app{in: stdin, out: out, err: stderr}
 	root := a.root()
 	err := root.Run(ctx, helpFirst(root, spread(args, "pp", "tg", "concurrency")))
-	return a.report(ctx, errors.Join(err, out.err))
+	if !errors.Is(err, out.err) {
+		err = errors.Join(err, out.err)
+	}
+	return a.report(ctx, err)
 }

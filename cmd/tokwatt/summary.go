@@ -38,7 +38,7 @@ func (a *app) summary() *cli.Command {
 				return usagef("--asiai has no percentiles: leave one of the two out")
 			}
 			var limits duck.Limits
-			if given := cmd.String("goodput"); given != "" {
+			if given := cmd.String("goodput"); cmd.IsSet("goodput") {
 				if cmd.Bool("asiai") || len(percentiles) > 0 {
 					return usagef("--goodput has an answer of its own: leave --asiai and --percentiles out")
 				}
