@@ -14,7 +14,8 @@
 //  3. Figure.Write lays the strips of the page out (title, panels, legend,
 //     footnotes: layout.go, legend.go, and draw.go, tracedraw.go, itldraw.go and
 //     comparedraw.go for the panels) and encodes them as PNG at 200 dpi, SVG
-//     or PDF (output.go, pdf.go), Figure.Inline as a part of a page (inline.go).
+//     (svg.go) or PDF (output.go, pdf.go), Figure.Inline as a part of a page. SVG
+//     and pages carry the part of the font that they need (subset.go).
 //     It fails only where the writer does.
 //
 // The same rows and options give the same bytes. Colours come from theme.go

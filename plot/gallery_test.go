@@ -178,6 +178,10 @@ func gallery() []picture {
 	}, slices.Concat(powerGallery(), energyGallery(), historyGallery(), itlGallery(), compareGallery())...)
 }
 
+// largestFile is what no picture takes more than, in bytes: what a page of a
+// paper or a mail holds without anybody's asking.
+const largestFile = 650_000
+
 // TestGallery builds every picture and writes it in every format, in one of them
 // twice: the bytes are the same, and the PNG has the laid-out size at 200 dpi. To look at the pictures:
 //
@@ -194,6 +198,9 @@ func TestGallery(t *testing.T) {
 				name := filepath.Join(t.ArtifactDir(), p.name+"."+string(format))
 				if err := os.WriteFile(name, data, 0o644); err != nil {
 					t.Fatal(err)
+				}
+				if len(data) > largestFile {
+					t.Errorf("the %s has %d bytes", format, len(data))
 				}
 				if format == PNG {
 					checkPNG(t, data, fig, p.columns)

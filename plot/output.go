@@ -13,7 +13,6 @@ import (
 
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // dpi is the resolution of PNG files.
@@ -57,24 +56,6 @@ func (f *Figure) Write(w io.Writer, format Format) error {
 	default:
 		err = fmt.Errorf("there is no figure format %q: take png, svg or pdf", format)
 	}
-	return err
-}
-
-// standIns are fonts that programs set the text in where they don't load the
-// one in the file: those of its widths, then one that is hardly wider. With any
-// other the text would run over what is beside it.
-const standIns = `,Arimo,Arial,Helvetica,Nimbus Sans,TeX Gyre Heros,DejaVu Sans Condensed,sans-serif;`
-
-// writeSVG names the stand-ins behind the font inside.
-func (p page) writeSVG(w io.Writer, th theme) error {
-	c := vgsvg.NewWith(vgsvg.UseWH(p.width, p.height()), vgsvg.EmbedFonts(true))
-	p.draw(draw.New(c), th)
-	var buf bytes.Buffer
-	if _, err := c.WriteTo(&buf); err != nil {
-		return err
-	}
-	const family = "font-family:Liberation Sans"
-	_, err := w.Write(bytes.ReplaceAll(buf.Bytes(), []byte(family+";"), []byte(family+standIns)))
 	return err
 }
 

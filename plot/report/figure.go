@@ -91,14 +91,22 @@ func (p *palette) name(of pair) string {
 
 // css sets the variables, and brings the font of figures; nothing where there is
 // no figure. Paper is light.
-func (p *palette) css() string {
+func (p *palette) css() (string, error) {
 	if len(p.drawn) == 0 {
-		return ""
+		return "", nil
+	}
+	var text strings.Builder
+	for _, d := range p.drawn {
+		text.WriteString(string(d.SVG))
+	}
+	face, err := plot.FontFace(text.String())
+	if err != nil {
+		return "", err
 	}
 	var light, dark strings.Builder
 	for i, c := range p.pairs {
 		fmt.Fprintf(&light, "--c%d:%s;", i, c.light)
 		fmt.Fprintf(&dark, "--c%d:%s;", i, c.dark)
 	}
-	return ":root{" + light.String() + "}\n@media screen and (prefers-color-scheme:dark){:root{" + dark.String() + "}}\n" + plot.FontFace()
+	return ":root{" + light.String() + "}\n@media screen and (prefers-color-scheme:dark){:root{" + dark.String() + "}}\n" + face, nil
 }

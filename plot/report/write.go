@@ -32,11 +32,15 @@ func (p *Page) Write(w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("the report's template: %w", err)
 	}
+	css, err := figures.css()
+	if err != nil {
+		return fmt.Errorf("the report on %s: %w", p.Title, err)
+	}
 	var b bytes.Buffer
 	err = t.Execute(&b, struct {
 		*Page
 		CSS template.CSS
-	}{p, template.CSS(pageCSS + figures.css())})
+	}{p, template.CSS(pageCSS + css)})
 	if err != nil {
 		return fmt.Errorf("the report on %s: %w", p.Title, err)
 	}
