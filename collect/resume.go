@@ -141,24 +141,23 @@ func ReadPast(records iter.Seq2[Record, error]) (*Past, error) {
 	return p, nil
 }
 
-// batch notes a batch of case id of target t. One that was cut short, or to
-// which nothing answered, is not done.
+// batch notes a batch of case id of target t. One that was cut short, or without a
+// good request, is not done: who goes on with a session wants what it lacks. Its
+// rows stay, and the next try is a batch of its own.
 func (p *Past) batch(b *Batch, t *pastTarget, id caseIdentity) {
 	p.ids.batch = max(p.ids.batch, b.BatchID)
 	whole := true // nobody cut it short
-	done := false
 	good := false
 	for i := range b.Requests {
 		r := &b.Requests[i]
 		p.ids.request = max(p.ids.request, r.RequestID)
 		good = good || r.Failure == nil
 		whole = whole && (r.Failure == nil || r.Failure.Kind != ErrCancelled)
-		done = done || r.Failure == nil || r.Failure.Kind != ErrConnect
 	}
 	if b.Warmup || t == nil {
 		return
 	}
-	if whole && done {
+	if whole && good {
 		t.done[batchIdentity{id, b.RepeatIndex}]++
 	}
 	if good {

@@ -286,7 +286,7 @@ func TestResumeAfterADeadServer(t *testing.T) {
 	})
 }
 
-// TestWhatIsDone: a batch is done when something answered and nobody cut any
+// TestWhatIsDone: a batch is done when a request of it is good and nobody cut any
 // of it short.
 func TestWhatIsDone(t *testing.T) {
 	ok := Request{}
@@ -297,7 +297,7 @@ func TestWhatIsDone(t *testing.T) {
 	}{
 		"good":             {[]Request{ok, ok}, true},
 		"some failed":      {[]Request{ok, failed(ErrHTTP)}, true},
-		"all failed":       {[]Request{failed(ErrStall), failed(ErrHTTP)}, true},
+		"all failed":       {[]Request{failed(ErrStall), failed(ErrHTTP)}, false},
 		"one cut short":    {[]Request{ok, failed(ErrCancelled)}, false},
 		"all cut short":    {[]Request{failed(ErrCancelled), failed(ErrCancelled)}, false},
 		"nothing answered": {[]Request{failed(ErrConnect), failed(ErrConnect)}, false},

@@ -115,6 +115,34 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// TestResumeTriesAgain: batches without a good request are measured once the
+// session goes on, in rows of their own.
+func TestResumeTriesAgain(t *testing.T) {
+	url := serve(t, script.Script{PoliteProbes: true, Answer: func(r script.Request) script.Answer {
+		if r.N == 1 || r.N == 3 {
+			return status(503, `{"error":"busy"}`)
+		}
+		return steadyAnswer(r)
+	}})
+	db := t.TempDir() + "/t.db"
+	if r := tokwatt(t, "", "collect", "--db", db, "--url", url, "--model", "demo-model", "--pp", "32", "--tg", "8", "--repeat", "4", "--warmup", "0",
+		"--pause", "0", "--group-pause", "0"); r.code != exitFailures {
+		t.Fatalf("exit %d: %s", r.code, r.err)
+	}
+	resume := []string{"collect", "--db", db, "--resume", "last"}
+	if r := tokwatt(t, "", append(resume, "--dry-run")...); !strings.Contains(r.out, "2 batches in all left") {
+		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
+	}
+	tokwatt(t, "", resume...)
+	got := fmt.Sprint(rows(t, db, "select count(*) as n, count(*) filter (where status = 'ok') as good, count(distinct repeat_index) filter (where status = 'ok') as repeats, count(distinct case_id) as cases from runs"))
+	if got != "[map[cases:1 good:4 n:6 repeats:4]]" {
+		t.Errorf("%s", got)
+	}
+	if r := tokwatt(t, "", resume...); !strings.Contains(r.err, "nothing is left") {
+		t.Errorf("exit %d: %s", r.code, r.err)
+	}
+}
+
 // TestResumeTellsChanges: a server that is another one by now is measured
 // under a target of its own, and the change is told.
 func TestResumeTellsChanges(t *testing.T) {
