@@ -9,11 +9,11 @@ import (
 // Asiai reads the view asiai for some sessions, or for all where none is
 // named, in the order of session and target.
 func (db *DB) Asiai(ctx context.Context, sessions []string) ([]analyze.Asiai, error) {
-	where, args, err := db.sessionFilter(ctx, sessions)
+	where, err := db.ofSessions(ctx, sessions)
 	if err != nil || where == "" {
 		return nil, err
 	}
-	rows, err := db.run(ctx, "select * from asiai where "+where+" order by session_id, host, target_id", args...)
+	rows, err := db.run(ctx, "select * from asiai where "+where+" order by session_id, host, target_id")
 	if err != nil {
 		return nil, err
 	}

@@ -72,12 +72,12 @@ func keyText(key string, v any) string {
 
 // addVersions fills the keys tool_version and formula_version: who measured the
 // sessions, and by whose formulas their rows were made.
-func (db *DB) addVersions(ctx context.Context, summaries []analyze.Summary, where string, args []any) error {
+func (db *DB) addVersions(ctx context.Context, summaries []analyze.Summary, where string) error {
 	tools, formulas := map[string]string{}, map[string]string{}
 	err := db.each(ctx, func(row []any) {
 		id, _ := row[0].(string)
 		tools[id] = keyText("tool_version", row[1])
-	}, "select session_id, tool_version from ("+toolVersions+") where "+where, args...)
+	}, "select session_id, tool_version from ("+toolVersions+") where "+where)
 	if err != nil {
 		return err
 	}

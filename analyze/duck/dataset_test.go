@@ -115,7 +115,7 @@ func TestFilterReachesFiles(t *testing.T) {
 	o := analyzetest.Options{Targets: 1, PP: []int64{8}, Repeats: 1, Tokens: 2, Concurrency: []int64{1}}
 	export(t, root, slices.Collect(analyzetest.Fleet(3, 4, o))...)
 	db := open(t, Options{Roots: []string{root}})
-	where, _, err := db.sessionFilter(t.Context(), column(t, db, "select session_id from sessions where host = '007' and date = '2026-01-16'"))
+	where, err := db.ofSessions(t.Context(), column(t, db, "select session_id from sessions where host = '007' and date = '2026-01-16'"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,13 +52,15 @@ func (o Options) Validate() error {
 // DB is a locked SQL session over datasets. It must be closed.
 type DB struct {
 	conn     *connection
-	roots    []string // as SQL sees them
-	sessions []string // as Options has them
-	states   []int64  // of the roots, when their files were listed
-	newer    int      // the newest schema version among them
-	scratch  string   // a folder of this session alone: spilled data, results on their way out
-	tmp      *Scratch // the same
-	mend     func(context.Context) (bool, error)
+	roots    []string               // as SQL sees them
+	sessions []string               // as Options has them
+	states   []int64                // of the roots, when their files were listed
+	files    map[string]*tableFiles // by table, as they were then
+	relations
+	newer   int      // the newest schema version among them
+	scratch string   // a folder of this session alone: spilled data, results on their way out
+	tmp     *Scratch // the same
+	mend    func(context.Context) (bool, error)
 }
 
 // Open makes a session over the datasets, with all views. A table that has no
@@ -91,7 +93,7 @@ func openOnce(ctx context.Context, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{sessions: distinct(o.Sessions), tmp: tmp, scratch: tmp.Dir}
+	db := &DB{sessions: distinct(o.Sessions), tmp: tmp, scratch: tmp.Dir, relations: relations{made: map[string]bool{}}}
 	if err := db.open(ctx, o); err != nil {
 		return nil, errors.Join(fmt.Errorf("SQL session not opened: %w", err), db.Close())
 	}
@@ -116,7 +118,7 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	if err := db.configure(ctx, o); err != nil {
 		return err
 	}
-	if err := db.createViews(ctx); err != nil {
+	if err := db.load(ctx); err != nil {
 		return err
 	}
 	return db.lock(ctx)

@@ -20,7 +20,7 @@ func (db *DB) EnergyCases(ctx context.Context, f SummaryFilter) ([]analyze.Energ
 		cases[i].Summary = s
 		at[group{s.SessionID, s.Host, s.TargetID, s.CaseID, s.PrefixCacheHit}] = i
 	}
-	where, args, err := db.sessionFilter(ctx, f.Sessions)
+	where, err := db.ofSessions(ctx, f.Sessions)
 	if err != nil || where == "" {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (db *DB) EnergyCases(ctx context.Context, f SummaryFilter) ([]analyze.Energ
 		      from stat_rows where `+where+`
 		      group by host, date, session_id, target_id, case_id, prefix_cache_hit, batch_id) g
 		join batches b on b.host = g.host and b.date = g.date and b.session_id = g.session_id and b.batch_id = g.batch_id
-		order by g.batch_id`, args...)
+		order by g.batch_id`)
 	return cases, err
 }
 

@@ -10,7 +10,7 @@ import (
 // SessionVersions reads when sessions began and what versions they ran on,
 // oldest first. No ids: all sessions.
 func (db *DB) SessionVersions(ctx context.Context, ids []string) ([]analyze.SessionVersions, error) {
-	where, args, err := db.sessionFilter(ctx, ids)
+	where, err := db.ofSessions(ctx, ids)
 	if err != nil || where == "" {
 		return nil, err
 	}
@@ -26,6 +26,6 @@ func (db *DB) SessionVersions(ctx context.Context, ids []string) ([]analyze.Sess
 		left join (select host, date, session_id, min_by(tool_version, segment) as tool_version
 		           from segments where `+where+` group by host, date, session_id) g
 		on g.host = s.host and g.date = s.date and g.session_id = s.session_id
-		order by s.started_at, s.session_id`, twice(args)...)
+		order by s.started_at, s.session_id`)
 	return out, err
 }

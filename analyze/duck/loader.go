@@ -180,28 +180,28 @@ func (t *tableFiles) add(schema int, path string) {
 	t.groups[at].paths = append(t.groups[at].paths, path)
 }
 
-// load makes the tables of the files that are there now.
+// load lists the files that are there now, and puts them behind the tables that
+// are made.
 func (db *DB) load(ctx context.Context) error {
 	files, states, err := db.list()
 	if err != nil {
 		return err
 	}
-	for _, t := range analyze.Tables() {
-		of := files[t.Name]
-		if of == nil {
-			of = &tableFiles{}
-		}
-		var only string
-		if of.shared && len(db.sessions) > 0 {
-			only = literals(db.sessions)
-		}
-		if err := db.createView(ctx, t.Name, loader(t, of.groups, only)); err != nil {
-			return fmt.Errorf("the files of table %s cannot be read: %s", t.Name, shorten(err.Error()))
-		}
+	db.files = files
+	for _, of := range files {
 		db.newer = max(db.newer, of.newest())
+	}
+	tables := slices.DeleteFunc(analyze.Tables(), func(t analyze.Table) bool { return !db.made[t.Name] })
+	if err := db.loadTables(ctx, tables); err != nil {
+		return err
 	}
 	db.states = states
 	return nil
+}
+
+// mixed reports whether files are of another schema version than ours.
+func (t *tableFiles) mixed() bool {
+	return t != nil && slices.ContainsFunc(t.groups, func(g fileGroup) bool { return g.schema != analyze.SchemaVersion })
 }
 
 // newest is the newest schema version of the files.

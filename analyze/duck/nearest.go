@@ -44,6 +44,9 @@ func (db *DB) nameFault(ctx context.Context, message string) *Error {
 		if m == nil {
 			continue
 		}
+		if err := db.need(ctx, named("show")); err != nil { // every name, to choose from
+			return nil
+		}
 		name := m[len(m)-1]
 		hint := u.where
 		if tables := db.tablesWith(ctx, name); u.what == "column" && len(tables) > 0 {

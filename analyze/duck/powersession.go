@@ -12,40 +12,40 @@ import (
 // session that is not there has no segments.
 func (db *DB) PowerSession(ctx context.Context, id string) (analyze.PowerSession, error) {
 	s := analyze.PowerSession{SessionID: id}
-	where, args, err := db.sessionFilter(ctx, []string{id})
+	where, err := db.ofSessions(ctx, []string{id})
 	if err != nil || where == "" {
 		return s, err
 	}
-	for _, read := range []func(context.Context, *analyze.PowerSession, string, []any) error{
+	for _, read := range []func(context.Context, *analyze.PowerSession, string) error{
 		db.powerSegments, db.powerTargets, db.powerBatches, db.powerIdle, db.powerTraces,
 	} {
-		if err := read(ctx, &s, where, args); err != nil {
+		if err := read(ctx, &s, where); err != nil {
 			return s, err
 		}
 	}
 	return s, nil
 }
 
-func (db *DB) powerSegments(ctx context.Context, s *analyze.PowerSession, where string, args []any) error {
+func (db *DB) powerSegments(ctx context.Context, s *analyze.PowerSession, where string) error {
 	return db.each(ctx, func(row []any) {
 		r := record{row: row}
 		s.Host = r.text()
 		segment := analyze.PowerSegment{Segment: r.integer()}
 		segment.StartedAt, _ = r.value().(time.Time)
 		s.Segments = append(s.Segments, segment)
-	}, "select host, segment, started_at from segments where "+where+" order by segment", args...)
+	}, "select host, segment, started_at from segments where "+where+" order by segment")
 }
 
-func (db *DB) powerTargets(ctx context.Context, s *analyze.PowerSession, where string, args []any) error {
+func (db *DB) powerTargets(ctx context.Context, s *analyze.PowerSession, where string) error {
 	return db.each(ctx, func(row []any) {
 		r := record{row: row}
 		s.Targets = append(s.Targets, analyze.PowerTarget{TargetID: r.integer(), Engine: r.text(), EngineVersion: r.text(), ModelID: r.text(), Quantization: r.text()})
-	}, "select target_id, engine, engine_version, model_id, model_quantization from targets where "+where+" order by target_id", args...)
+	}, "select target_id, engine, engine_version, model_id, model_quantization from targets where "+where+" order by target_id")
 }
 
 // powerBatches are the batches with the first outputs of their first and their
 // last stream, where the client saw one of every stream.
-func (db *DB) powerBatches(ctx context.Context, s *analyze.PowerSession, where string, args []any) error {
+func (db *DB) powerBatches(ctx context.Context, s *analyze.PowerSession, where string) error {
 	return db.each(ctx, func(row []any) {
 		r := record{row: row}
 		b := analyze.PowerBatch{Segment: r.integer(), TargetID: r.integer(), CaseID: r.integer(), BatchID: r.integer(),
@@ -65,23 +65,23 @@ func (db *DB) powerBatches(ctx context.Context, s *analyze.PowerSession, where s
 			from requests where `+where+`
 			group by host, date, session_id, batch_id
 		) o on o.host = b.host and o.date = b.date and o.session_id = b.session_id and o.batch_id = b.batch_id
-		order by b.segment, b.start_ns, b.batch_id`, twice(args)...)
+		order by b.segment, b.start_ns, b.batch_id`)
 }
 
-func twice(args []any) []any { return append(append([]any{}, args...), args...) }
+func twice(args []any) []any { return append(append([]any{})) }
 
-func (db *DB) powerIdle(ctx context.Context, s *analyze.PowerSession, where string, args []any) error {
+func (db *DB) powerIdle(ctx context.Context, s *analyze.PowerSession, where string) error {
 	return db.each(ctx, func(row []any) {
 		r := record{row: row}
 		s.Idle = append(s.Idle, analyze.PowerIdle{Segment: r.integer(), TargetID: r.integer(), StartNS: r.integer(), EndNS: r.integer()})
 	}, "select distinct segment, target_id, start_ns, end_ns from energy where window_kind = 'idle' and "+where+
-		" order by segment, start_ns, target_id", args...)
+		" order by segment, start_ns, target_id")
 }
 
 // powerTraces makes a trace of each channel's readings as soon as they are
 // read, so that those of one channel alone are in memory. Of two readings with
 // one stamp either may count: rows have no order that tells the later one.
-func (db *DB) powerTraces(ctx context.Context, s *analyze.PowerSession, where string, args []any) error {
+func (db *DB) powerTraces(ctx context.Context, s *analyze.PowerSession, where string) error {
 	var now analyze.PowerTrace
 	var metric string
 	var readings []analyze.PowerReading
@@ -106,7 +106,7 @@ func (db *DB) powerTraces(ctx context.Context, s *analyze.PowerSession, where st
 		readings = append(readings, reading)
 	}, `select segment, coalesce(node, host), source, scope, metric, start_ns, end_ns, value
 		from samples where metric in ('energy', 'power') and `+where+
-		" order by segment, coalesce(node, host), source, scope, metric, end_ns, start_ns nulls first", args...)
+		" order by segment, coalesce(node, host), source, scope, metric, end_ns, start_ns nulls first")
 	finish()
 	return err
 }

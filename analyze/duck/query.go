@@ -19,10 +19,13 @@ func (db *DB) Query(ctx context.Context, sql string) (*Rows, error) {
 }
 
 // run runs a statement that is our own, or was let through.
-func (db *DB) run(ctx context.Context, sql string, args ...any) (*Rows, error) {
+func (db *DB) run(ctx context.Context, sql string) (*Rows, error) {
 	var set resultSet
 	err := db.mending(ctx, func() (err error) {
-		set, err = db.conn.query(ctx, sql, args...)
+		if err := db.need(ctx, named(sql)); err != nil {
+			return err
+		}
+		set, err = db.conn.query(ctx, sql)
 		return err
 	})
 	if err != nil {
@@ -85,6 +88,9 @@ func (db *DB) WriteParquet(ctx context.Context, sql string, w io.Writer) error {
 	defer os.Remove(made)
 	// query() parses its argument as one SELECT, so the text needs no splicing.
 	err = db.mending(ctx, func() error {
+		if err := db.need(ctx, named(vetted)); err != nil {
+			return err
+		}
 		return db.conn.exec(ctx, "copy (from query("+quote(vetted)+")) to "+quote(made)+" (format parquet, compression zstd)")
 	})
 	if err != nil {

@@ -18,23 +18,23 @@ type StreamFilter struct {
 // Streams reads a batch as its answers arrived, of a wanted request alone. It
 // is nil where there is no such batch.
 func (db *DB) Streams(ctx context.Context, f StreamFilter) (*analyze.StreamBatch, error) {
-	where, args, err := db.sessionFilter(ctx, []string{f.Session})
+	where, err := db.ofSessions(ctx, []string{f.Session})
 	if err != nil || where == "" {
 		return nil, err
 	}
-	b, start, err := db.streamBatch(ctx, f, where, args)
+	b, start, err := db.streamBatch(ctx, f, where)
 	if err != nil || b == nil {
 		return nil, err
 	}
-	if err := db.streamRequests(ctx, b, start, f.Request, where, args); err != nil {
+	if err := db.streamRequests(ctx, b, start, f.Request, where); err != nil {
 		return nil, err
 	}
-	return b, db.streamArrivals(ctx, b, where, args)
+	return b, db.streamArrivals(ctx, b, where)
 }
 
 // streamBatch chooses the batch, and says when it started on its segment's
 // clock. Warm-ups are taken only where they are asked for by number.
-func (db *DB) streamBatch(ctx context.Context, f StreamFilter, where string, args []any) (b *analyze.StreamBatch, start int64, err error) {
+func (db *DB) streamBatch(ctx context.Context, f StreamFilter, where string) (b *analyze.StreamBatch, start int64, err error) {
 	chosen := "not b.warmup"
 	for _, c := range []struct {
 		column string
@@ -59,11 +59,11 @@ func (db *DB) streamBatch(ctx context.Context, f StreamFilter, where string, arg
 		join cases c on c.host = b.host and c.date = b.date and c.session_id = b.session_id and c.case_id = b.case_id
 		join targets t on t.host = b.host and t.date = b.date and t.session_id = b.session_id and t.target_id = c.target_id
 		join (select * from requests where `+where+`) r on r.host = b.host and r.date = b.date and r.session_id = b.session_id and r.batch_id = b.batch_id
-		where `+chosen+` order by r.itl_max_ms desc nulls last, b.batch_id limit 1`, twice(args)...)
+		where `+chosen+` order by r.itl_max_ms desc nulls last, b.batch_id limit 1`)
 	return b, start, err
 }
 
-func (db *DB) streamRequests(ctx context.Context, b *analyze.StreamBatch, start, request int64, where string, args []any) error {
+func (db *DB) streamRequests(ctx context.Context, b *analyze.StreamBatch, start, request int64, where string) error {
 	return db.each(ctx, func(row []any) {
 		r := record{row: row}
 		s := analyze.Stream{RequestID: r.integer(), Index: r.integer(), Status: r.text(), ErrorKind: r.text(),
@@ -72,12 +72,12 @@ func (db *DB) streamRequests(ctx context.Context, b *analyze.StreamBatch, start,
 			b.Streams = append(b.Streams, s)
 		}
 	}, fmt.Sprintf(`select request_id, concurrent_index, status, error_kind, start_ns, end_ns from requests
-		where batch_id = %d and %s order by concurrent_index, request_id`, b.BatchID, where), args...)
+		where batch_id = %d and %s order by concurrent_index, request_id`, b.BatchID, where))
 }
 
 // streamArrivals fills the outputs in. Those that bear none, such as reports,
 // are no arrivals.
-func (db *DB) streamArrivals(ctx context.Context, b *analyze.StreamBatch, where string, args []any) error {
+func (db *DB) streamArrivals(ctx context.Context, b *analyze.StreamBatch, where string) error {
 	if len(b.Streams) == 0 {
 		return nil
 	}
@@ -94,5 +94,5 @@ func (db *DB) streamArrivals(ctx context.Context, b *analyze.StreamBatch, where 
 			s.Arrivals = append(s.Arrivals, analyze.Arrival{NS: s.StartNS + r.integer(), Tokens: r.optInteger()})
 		}
 	}, fmt.Sprintf(`select request_id, t_ns, tokens from chunks
-		where kind in ('content', 'reasoning', 'tool') and request_id between %d and %d and %s order by request_id, seq`, first, last, where), args...)
+		where kind in ('content', 'reasoning', 'tool') and request_id between %d and %d and %s order by request_id, seq`, first, last, where))
 }

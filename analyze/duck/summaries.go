@@ -3,7 +3,6 @@ package duck
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"tokwatt/analyze"
 )
@@ -24,65 +23,97 @@ func (db *DB) Sessions(ctx context.Context) ([]string, error) {
 	return ids, err
 }
 
-// Summaries reads the view summary: one Summary a target, case and kind of
-// prefix-cache hit, in the order of session, target, case and kind.
+// Summaries reads what the view summary has: one Summary a target, case and kind
+// of prefix-cache hit, in the order of session, target, case and kind.
 func (db *DB) Summaries(ctx context.Context, f SummaryFilter) ([]analyze.Summary, error) {
-	where, args, err := db.sessionFilter(ctx, f.Sessions)
-	if err != nil || where == "" {
-		return nil, err
-	}
 	var out []analyze.Summary
-	rows, err := db.run(ctx, "select * from summary where "+where+
-		" order by session_id, host, target_id, case_id, prefix_cache_hit nulls first", args...)
+	err := db.narrowed(ctx, f.Sessions, func(where string) error {
+		some, err := db.summariesOf(ctx, where, f.Points)
+		out = append(out, some...)
+		return err
+	})
+	return out, err
+}
+
+// summariesOf reads the rows of summary_cases, and their figures from
+// summary_long: the view summary has them side by side, in 300 columns that
+// take longer to plan than to compute.
+func (db *DB) summariesOf(ctx context.Context, where string, points bool) ([]analyze.Summary, error) {
+	rows, err := db.run(ctx, "select * from summary_cases where "+where+
+		" order by session_id, host, target_id, case_id, prefix_cache_hit nulls first")
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	names := columnsByName(rows.Names())
+	var out []analyze.Summary
 	for row, err := range rows.All() {
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, newSummary(names, row))
 	}
-	if err := db.addVersions(ctx, out, where, args); err != nil {
+	at := make(map[group]*analyze.Summary, len(out))
+	for i, s := range out {
+		at[group{s.SessionID, s.Host, s.TargetID, s.CaseID, s.PrefixCacheHit}] = &out[i]
+	}
+	if err := db.addFigures(ctx, at, where); err != nil {
 		return nil, err
 	}
-	if f.Points {
-		err = db.addPoints(ctx, out, where, args)
+	if err := db.addVersions(ctx, out, where); err != nil {
+		return nil, err
+	}
+	if points {
+		err = db.addPoints(ctx, at, where)
 	}
 	return out, err
 }
 
-// sessionFilter makes the condition that picks sessions by id. It spans their
-// hosts and dates too, for these alone keep the other sessions' files closed:
-// DuckDB carries a range on them, but neither a list nor an OR, through the
-// views' joins to every table. It is empty where there is no such session.
-func (db *DB) sessionFilter(ctx context.Context, ids []string) (string, []any, error) {
+// addFigures fills Stats in.
+func (db *DB) addFigures(ctx context.Context, at map[group]*analyze.Summary, where string) error {
+	return db.each(ctx, func(row []any) {
+		r := record{row: row}
+		s := at[group{r.text(), r.text(), r.integer(), r.integer(), r.text()}]
+		if s == nil {
+			return
+		}
+		metric := r.text()
+		cv, stability := r.double(), r.text()
+		if metric == "generation_tps" {
+			s.CV, s.Stability = cv, stability
+		}
+		s.Stats[metric] = analyze.Stat{N: r.integer(), Median: r.double(), Lo: r.double(), Hi: r.double(),
+			Coverage: r.double(), Mean: r.double(), SD: r.double(), P90: r.double(), P99: r.double()}
+	}, "select session_id, host, target_id, case_id, prefix_cache_hit, metric, cv, stability, n, median, lo, hi, coverage, mean, sd, p90, p99"+
+		" from summary_long where "+where)
+}
+
+// ofSessions makes the condition that picks sessions by id; without ids it picks
+// all. It spans their hosts and dates too, for these alone keep the other
+// sessions' files closed: DuckDB carries a range on them, but neither a list nor
+// an OR, through the views' joins to every table. It is empty where there is no
+// such session.
+func (db *DB) ofSessions(ctx context.Context, ids []string) (string, error) {
 	if len(ids) == 0 {
-		return "true", nil, nil
+		return "true", nil
 	}
-	args := make([]any, len(ids))
-	for i, id := range ids {
-		args[i] = id
-	}
-	in := "session_id in (?" + strings.Repeat(", ?", len(ids)-1) + ")"
+	in := "session_id in (" + literals(ids) + ")"
 	var span string
 	err := db.each(ctx, func(row []any) {
 		if row[0] != nil {
 			span = fmt.Sprintf(" and host between %s and %s and date between date '%s' and date '%s'",
 				quote(row[0].(string)), quote(row[1].(string)), row[2], row[3])
 		}
-	}, "select min(host), max(host), min(date), max(date) from sessions where "+in, args...)
+	}, "select min(host), max(host), min(date), max(date) from sessions where "+in)
 	if err != nil || span == "" {
-		return "", nil, err
+		return "", err
 	}
-	return in + span, args, nil
+	return in + span, nil
 }
 
 // each runs one of our own queries and hands on its rows.
-func (db *DB) each(ctx context.Context, do func(row []any), sql string, args ...any) error {
-	rows, err := db.run(ctx, sql, args...)
+func (db *DB) each(ctx context.Context, do func(row []any), sql string) error {
+	rows, err := db.run(ctx, sql)
 	if err != nil {
 		return err
 	}
@@ -97,22 +128,19 @@ func (db *DB) each(ctx context.Context, do func(row []any), sql string, args ...
 }
 
 // addPoints fills the batch medians, in order of time, into summaries.
-func (db *DB) addPoints(ctx context.Context, summaries []analyze.Summary, where string, args []any) error {
-	byGroup := make(map[group]map[string]analyze.Stat, len(summaries))
-	for _, s := range summaries {
-		byGroup[group{s.SessionID, s.Host, s.TargetID, s.CaseID, s.PrefixCacheHit}] = s.Stats
-	}
+func (db *DB) addPoints(ctx context.Context, at map[group]*analyze.Summary, where string) error {
 	return db.each(ctx, func(row []any) {
 		r := record{row: row}
-		g := group{r.text(), r.text(), r.integer(), r.integer(), r.text()}
+		s := at[group{r.text(), r.text(), r.integer(), r.integer(), r.text()}]
 		metric, median := r.text(), r.double()
-		if stats, ok := byGroup[g]; ok && median != nil {
-			s := stats[metric]
-			s.Points = append(s.Points, *median)
-			stats[metric] = s
+		if s == nil || median == nil {
+			return
 		}
+		stat := s.Stats[metric]
+		stat.Points = append(stat.Points, *median)
+		s.Stats[metric] = stat
 	}, "select session_id, host, target_id, case_id, prefix_cache_hit, metric, median from batch_medians where "+where+
-		" order by batch_id", args...)
+		" order by batch_id")
 }
 
 type group struct {
@@ -121,7 +149,7 @@ type group struct {
 	hit           string
 }
 
-// newSummary reads a row of the view by its column names.
+// newSummary reads a row of summary_cases by its column names.
 func newSummary(names map[string]int, row []any) analyze.Summary {
 	r := record{names: names, row: row}
 	s := analyze.Summary{
@@ -136,15 +164,10 @@ func newSummary(names map[string]int, row []any) analyze.Summary {
 		NBatches: r.at("n_batches").integer(), NOK: r.at("n_ok").integer(), NFailed: r.at("n_failed").integer(),
 		NInvalid: r.at("n_invalid").integer(), NCacheHit: r.at("n_cache_hit").integer(),
 		NEstimated: r.at("n_estimated").integer(), NImplausible: r.at("n_implausible").integer(),
-		CV: r.at("cv").double(), Stability: r.at("stability").text(),
 		Stats: make(map[string]analyze.Stat), Keys: summaryKeys(names, row),
 	}
 	for _, m := range analyze.Metrics() {
-		figure := func(name string) *float64 { return r.at(m.Name + "_" + name).double() }
-		s.Stats[m.Name] = analyze.Stat{
-			N: r.at(m.Name + "_n").integer(), Median: figure("median"), Lo: figure("lo"), Hi: figure("hi"),
-			Coverage: figure("coverage"), Mean: figure("mean"), SD: figure("sd"), P90: figure("p90"), P99: figure("p99"),
-		}
+		s.Stats[m.Name] = analyze.Stat{} // no row in the statistics, until one comes
 	}
 	return s
 }

@@ -1,12 +1,9 @@
 package duck
 
 import (
-	"context"
 	"embed"
 	"fmt"
 	"strings"
-
-	"tokwatt/analyze"
 )
 
 //go:embed views/*.sql
@@ -15,12 +12,12 @@ var viewFiles embed.FS
 // viewNames are the views in the order in which they build on each other; each
 // is the file views/NAME.sql.
 func viewNames() []string {
-	return []string{"runs", "batch_runs", "stat_rows", "metric_values", "batch_medians", "median_interval", "summary_long", "summary", "asiai", "phases", "goodput"}
+	return []string{"runs", "batch_runs", "stat_rows", "metric_values", "batch_medians", "median_interval", "summary_long", "summary_cases", "summary", "asiai", "phases", "goodput"}
 }
 
 // helperViews are those that other views are made of, and nobody is to ask.
 func helperViews() []string {
-	return []string{"stat_rows", "metric_values", "batch_medians", "median_interval"}
+	return []string{"stat_rows", "metric_values", "batch_medians", "median_interval", "summary_cases"}
 }
 
 // ViewSQL is the text of a view, as Spark SQL takes it too.
@@ -46,29 +43,6 @@ func ViewsSQL() ([]string, error) {
 		}
 	}
 	return out, nil
-}
-
-// createViews makes the loaders and the views over them. DuckDB opens files
-// below a view when the view is made, so the views are made over empty tables,
-// and the loaders put in their place afterwards: files are opened once here,
-// not once for each view above them.
-func (db *DB) createViews(ctx context.Context) error {
-	tables := analyze.Tables()
-	for _, t := range tables {
-		if err := db.createView(ctx, t.Name, emptyTable(t)); err != nil {
-			return fmt.Errorf("table %s: %w", t.Name, err)
-		}
-	}
-	for _, name := range viewNames() {
-		text, err := ViewSQL(name)
-		if err != nil {
-			return err
-		}
-		if err := db.execAll(ctx, statements(text)); err != nil {
-			return fmt.Errorf("view %s: %w", name, err)
-		}
-	}
-	return db.load(ctx)
 }
 
 // statements splits a view file. Our files have no semicolon in a comment or

@@ -12,35 +12,10 @@
 -- generation_tps, and stability its class: stable under 5, variable under 10.
 create or replace temp view summary as
 with
-counted as (
-  select host, date, session_id, started_at, label, tags, profile, import_tool, hw_chip, hw_model, os_name, os_version, power_mode, on_battery,
-         target_id, engine, engine_version, driver, endpoint, model_id, model_format, model_quantization,
-         placement_sharding, placement_instance_meta, placement_nodes,
-         case_id, pp, depth, tg, concurrency, cache_mode, cold_method, eos_ban, prompt_kind, prompt_source, prompt_hash, streaming,
-         count(*) filter (where status = 'ok') as n_ok,
-         count(*) filter (where status = 'failed') as n_failed,
-         count(*) filter (where status = 'invalid') as n_invalid,
-         count(*) filter (where case when cache_mode = 'cold' then array_contains(flags, 'cache_hit_in_cold')
-                                     else prefix_cache_hit in ('partial', 'exact') end) as n_cache_hit,
-         count(*) filter (where tokens_source = 'estimate') as n_estimated,
-         count(*) filter (where array_contains(flags, 'implausible')) as n_implausible,
-         case when min(tokens_source) = max(tokens_source) then min(tokens_source) when min(tokens_source) is not null then 'several' end as tokens_source,
-         case when min(prompt_tps_source) = max(prompt_tps_source) then min(prompt_tps_source) when min(prompt_tps_source) is not null then 'several' end as prompt_tps_source,
-         case when min(generation_tps_source) = max(generation_tps_source) then min(generation_tps_source) when min(generation_tps_source) is not null then 'several' end as generation_tps_source
-  from runs
-  group by host, date, session_id, started_at, label, tags, profile, import_tool, hw_chip, hw_model, os_name, os_version, power_mode, on_battery,
-         target_id, engine, engine_version, driver, endpoint, model_id, model_format, model_quantization,
-         placement_sharding, placement_instance_meta, placement_nodes,
-         case_id, pp, depth, tg, concurrency, cache_mode, cold_method, eos_ban, prompt_kind, prompt_source, prompt_hash, streaming
-),
-groups_of_hits as (
-  select host, date, session_id, target_id, case_id, prefix_cache_hit, count(distinct batch_id) as n_batches
-  from stat_rows
-  group by host, date, session_id, target_id, case_id, prefix_cache_hit
-),
 figures as (
   select host, date, session_id, target_id, case_id, prefix_cache_hit,
          max(case when metric = 'generation_tps' then cv end) as cv,
+         max(case when metric = 'generation_tps' then stability end) as stability,
          max(case when metric = 'prompt_tps' then median end) as prompt_tps_median,
          max(case when metric = 'prompt_tps' then lo end) as prompt_tps_lo,
          max(case when metric = 'prompt_tps' then hi end) as prompt_tps_hi,
@@ -305,14 +280,7 @@ figures as (
   from summary_long
   group by host, date, session_id, target_id, case_id, prefix_cache_hit
 )
-select c.session_id, c.host, c.date, c.started_at, c.label, c.tags, c.profile, c.import_tool, c.hw_chip, c.hw_model, c.os_name, c.os_version, c.power_mode, c.on_battery,
-       c.target_id, c.engine, c.engine_version, c.driver, c.endpoint, c.model_id, c.model_format, c.model_quantization,
-       c.placement_sharding, c.placement_instance_meta, c.placement_nodes,
-       c.case_id, c.pp, c.depth, c.tg, c.concurrency, c.cache_mode, c.cold_method, c.eos_ban, c.prompt_kind, c.prompt_source, c.prompt_hash, c.streaming,
-       g.prefix_cache_hit, coalesce(g.n_batches, 0) as n_batches,
-       c.n_ok, c.n_failed, c.n_invalid, c.n_cache_hit, c.n_estimated, c.n_implausible,
-       c.tokens_source, c.prompt_tps_source, c.generation_tps_source,
-       f.cv, case when f.cv < 5 then 'stable' when f.cv < 10 then 'variable' when f.cv is not null then 'unstable' end as stability,
+select c.*, f.cv, f.stability,
        f.prompt_tps_median, f.prompt_tps_lo, f.prompt_tps_hi, f.prompt_tps_coverage, f.prompt_tps_mean, f.prompt_tps_sd, coalesce(f.prompt_tps_n, 0) as prompt_tps_n, f.prompt_tps_p90, f.prompt_tps_p99,
        f.generation_tps_median, f.generation_tps_lo, f.generation_tps_hi, f.generation_tps_coverage, f.generation_tps_mean, f.generation_tps_sd, coalesce(f.generation_tps_n, 0) as generation_tps_n, f.generation_tps_p90, f.generation_tps_p99,
        f.generation_tps_client_median, f.generation_tps_client_lo, f.generation_tps_client_hi, f.generation_tps_client_coverage, f.generation_tps_client_mean, f.generation_tps_client_sd, coalesce(f.generation_tps_client_n, 0) as generation_tps_client_n, f.generation_tps_client_p90, f.generation_tps_client_p99,
@@ -342,8 +310,6 @@ select c.session_id, c.host, c.date, c.started_at, c.label, c.tags, c.profile, c
        f.j_per_output_token_median, f.j_per_output_token_lo, f.j_per_output_token_hi, f.j_per_output_token_coverage, f.j_per_output_token_mean, f.j_per_output_token_sd, coalesce(f.j_per_output_token_n, 0) as j_per_output_token_n, f.j_per_output_token_p90, f.j_per_output_token_p99,
        f.j_per_total_token_median, f.j_per_total_token_lo, f.j_per_total_token_hi, f.j_per_total_token_coverage, f.j_per_total_token_mean, f.j_per_total_token_sd, coalesce(f.j_per_total_token_n, 0) as j_per_total_token_n, f.j_per_total_token_p90, f.j_per_total_token_p99,
        f.prefill_j_per_prompt_token_median, f.prefill_j_per_prompt_token_lo, f.prefill_j_per_prompt_token_hi, f.prefill_j_per_prompt_token_coverage, f.prefill_j_per_prompt_token_mean, f.prefill_j_per_prompt_token_sd, coalesce(f.prefill_j_per_prompt_token_n, 0) as prefill_j_per_prompt_token_n, f.prefill_j_per_prompt_token_p90, f.prefill_j_per_prompt_token_p99
-from counted c
-left join groups_of_hits g on g.host = c.host and g.date = c.date and g.session_id = c.session_id
-  and g.target_id = c.target_id and g.case_id = c.case_id
+from summary_cases c
 left join figures f on f.host = c.host and f.date = c.date and f.session_id = c.session_id
-  and f.target_id = c.target_id and f.case_id = c.case_id and f.prefix_cache_hit is not distinct from g.prefix_cache_hit;
+  and f.target_id = c.target_id and f.case_id = c.case_id and f.prefix_cache_hit is not distinct from c.prefix_cache_hit;

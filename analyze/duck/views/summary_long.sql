@@ -10,7 +10,8 @@
 -- 500 batches, where that table ends, k comes from a formula that gives the
 -- same k (checked up to 4000) and coverage, a little over 0.95, is NULL.
 -- cv is 100 * population sd /
--- mean, NULL under 2 batches and where the mean is not above 0.
+-- mean, NULL under 2 batches and where the mean is not above 0. stability is its
+-- class: stable under 5, variable under 10.
 create or replace temp view summary_long as
 with
 over_rows as (
@@ -46,7 +47,8 @@ over_batches as (
   group by host, date, session_id, target_id, case_id, prefix_cache_hit, metric
 )
 select r.host, r.date, r.session_id, r.target_id, r.case_id, r.prefix_cache_hit, r.metric,
-       r.n, b.n_batches, r.median, b.lo, b.hi, b.coverage, r.mean, r.sd, r.p90, r.p99, b.cv
+       r.n, b.n_batches, r.median, b.lo, b.hi, b.coverage, r.mean, r.sd, r.p90, r.p99, b.cv,
+       case when b.cv < 5 then 'stable' when b.cv < 10 then 'variable' when b.cv is not null then 'unstable' end as stability
 from over_rows r
 join over_batches b on b.host = r.host and b.date = r.date and b.session_id = r.session_id
   and b.target_id = r.target_id and b.case_id = r.case_id and b.metric = r.metric

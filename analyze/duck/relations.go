@@ -1,0 +1,178 @@
+package duck
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"tokwatt/analyze"
+)
+
+// relations are the tables and views of a session. Each is made when the first
+// statement names it: all of them take DuckDB 60 ms, most of it for views that
+// the statement does not touch, and of a thousand sessions the files' names
+// alone take as long.
+type relations struct {
+	made map[string]bool
+}
+
+// words finds what may name a relation.
+var words = regexp.MustCompile(`[a-z_]+`)
+
+// catalogue are the beginnings of words by which a statement looks at what
+// relations there are.
+var catalogue = []string{"show", "describe", "information_schema", "duckdb_", "pg_", "sqlite_", "pragma_"}
+
+// named are the relations that a statement may read, in the order in which they
+// build on each other. A word that is none in the statement may look like one.
+func named(sql string) []string {
+	all := slices.Concat(tableNames(), viewNames())
+	found := map[string]bool{}
+	queue := words.FindAllString(strings.ToLower(sql), -1)
+	for len(queue) > 0 {
+		word := queue[0]
+		queue = queue[1:]
+		switch {
+		case slices.ContainsFunc(catalogue, func(c string) bool { return strings.HasPrefix(word, c) }):
+			return all
+		case found[word] || !slices.Contains(all, word):
+			continue
+		}
+		found[word] = true
+		if body, err := ViewSQL(word); err == nil {
+			for _, m := range sources.FindAllStringSubmatch(body, -1) {
+				queue = append(queue, m[1])
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(name string) bool { return !found[name] })
+}
+
+// sources finds what a view of ours reads.
+var sources = regexp.MustCompile(`\b(?:from|join) \(?([a-z_]+)`)
+
+func tableNames() []string {
+	var names []string
+	for _, t := range analyze.Tables() {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// need makes the relations of names that are not there yet. DuckDB opens files
+// below a view when the view is made, so views are made over empty tables, and
+// the loaders put in their place afterwards: files are opened once here, not
+// once for each view above them.
+func (db *DB) need(ctx context.Context, names []string) error {
+	if slices.Contains(names, "requests") && db.files["requests"].mixed() {
+		names = append([]string{"batches"}, names...) // the loader's
+	}
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return db.made[name] })
+	var tables []analyze.Table
+	for _, t := range analyze.Tables() {
+		if !slices.Contains(names, t.Name) {
+			continue
+		}
+		if err := db.createView(ctx, t.Name, emptyTable(t)); err != nil {
+			return fmt.Errorf("table %s: %w", t.Name, err)
+		}
+		tables = append(tables, t)
+	}
+	for _, name := range viewNames() {
+		if !slices.Contains(names, name) {
+			continue
+		}
+		text, err := ViewSQL(name)
+		if err != nil {
+			return err
+		}
+		if err := db.execAll(ctx, statements(text)); err != nil {
+			return fmt.Errorf("view %s: %w", name, err)
+		}
+	}
+	if err := db.loadTables(ctx, tables); err != nil {
+		return err
+	}
+	for _, name := range names {
+		db.made[name] = true
+	}
+	return nil
+}
+
+// loadTables puts the files that are listed behind tables.
+func (db *DB) loadTables(ctx context.Context, tables []analyze.Table) error {
+	for _, t := range tables {
+		of := db.files[t.Name]
+		if of == nil {
+			of = &tableFiles{}
+		}
+		var only string
+		if of.shared && len(db.sessions) > 0 {
+			only = literals(db.sessions)
+		}
+		if err := db.createView(ctx, t.Name, loader(t, of.groups, only)); err != nil {
+			return fmt.Errorf("the files of table %s cannot be read: %s", t.Name, shorten(err.Error()))
+		}
+	}
+	return nil
+}
+
+// narrowAtOnce is how many sessions narrowed takes at once: their rows are some
+// tens of MB.
+const narrowAtOnce = 16
+
+// narrowed calls do for the sessions of ids, or all where there are none, some
+// at a time, with the condition that picks them. Meanwhile stat_rows has the rows
+// of these alone, as a table: the views of statistics mention it six times, and
+// each time the rows would be read, joined and planned anew.
+func (db *DB) narrowed(ctx context.Context, ids []string, do func(where string) error) error {
+	if len(ids) == 0 {
+		var err error
+		if ids, err = db.Sessions(ctx); err != nil {
+			return err
+		}
+	}
+	for some := range slices.Chunk(distinct(ids), narrowAtOnce) {
+		where, err := db.ofSessions(ctx, some)
+		if err != nil {
+			return err
+		}
+		if where == "" {
+			continue
+		}
+		if err := db.narrow(ctx, where); err != nil {
+			return err
+		}
+		err = do(where)
+		if wideErr := db.widen(context.WithoutCancel(ctx)); err == nil {
+			err = wideErr
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (db *DB) narrow(ctx context.Context, where string) error {
+	return db.mending(ctx, func() error {
+		if err := db.need(ctx, named("summary_cases summary_long batch_medians")); err != nil {
+			return err
+		}
+		return db.execAll(ctx, []string{
+			"create or replace temp table narrow_rows as select * from stat_rows where " + where,
+			"create or replace temp view stat_rows as select * from narrow_rows",
+		})
+	})
+}
+
+// widen gives stat_rows all rows again.
+func (db *DB) widen(ctx context.Context) error {
+	text, err := ViewSQL("stat_rows")
+	if err != nil {
+		return err
+	}
+	return db.execAll(ctx, append(statements(text), "drop table narrow_rows"))
+}
