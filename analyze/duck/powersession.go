@@ -1,8 +1,10 @@
 package duck
 
 import (
+	"cmp"
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"tokwatt/analyze"
@@ -27,13 +29,18 @@ func (db *DB) PowerSession(ctx context.Context, id string) (analyze.PowerSession
 }
 
 func (db *DB) powerSegments(ctx context.Context, s *analyze.PowerSession, where string) error {
-	return db.each(ctx, func(row []any) {
+	var bad error
+	err := db.each(ctx, func(row []any) {
 		r := record{row: row}
 		s.Host = r.text()
 		segment := analyze.PowerSegment{Segment: r.integer()}
 		segment.StartedAt, _ = r.value().(time.Time)
+		var err error
+		segment.Channels, err = analyze.NewPowerChannels(s.Host, segment.Segment, r.text())
+		bad = cmp.Or(bad, err)
 		s.Segments = append(s.Segments, segment)
-	}, "select host, segment, started_at from segments where "+where+" order by segment")
+	}, "select host, segment, started_at, sensors_json from segments where "+where+" order by segment")
+	return cmp.Or(err, bad)
 }
 
 func (db *DB) powerTargets(ctx context.Context, s *analyze.PowerSession, where string) error {
@@ -68,8 +75,6 @@ func (db *DB) powerBatches(ctx context.Context, s *analyze.PowerSession, where s
 		order by b.segment, b.start_ns, b.batch_id`)
 }
 
-func twice(args []any) []any { return append(append([]any{})) }
-
 func (db *DB) powerIdle(ctx context.Context, s *analyze.PowerSession, where string) error {
 	return db.each(ctx, func(row []any) {
 		r := record{row: row}
@@ -86,6 +91,9 @@ func (db *DB) powerTraces(ctx context.Context, s *analyze.PowerSession, where st
 	var metric string
 	var readings []analyze.PowerReading
 	finish := func() {
+		if i := slices.IndexFunc(s.Segments, func(of analyze.PowerSegment) bool { return of.Segment == now.Segment }); i >= 0 {
+			now.Channel = s.Segments[i].Channels.Of(now, metric)
+		}
 		if t := analyze.NewPowerTrace(now, metric, readings); t != nil && len(readings) > 0 {
 			s.Traces = append(s.Traces, *t)
 		}

@@ -144,3 +144,54 @@ func TestEnergyCases(t *testing.T) {
 		t.Errorf("%d figures and %d batches without: the data show less than they should", figures, without)
 	}
 }
+
+// TestPowerSessionOfAWrappingCounter: a dataset says where a counter begins
+// anew, so that what it counted over that is drawn, and is the energy that the
+// table has.
+func TestPowerSessionOfAWrappingCounter(t *testing.T) {
+	const wraps = 200
+	o := analyzetest.Options{Seed: 5, Targets: 1, PP: []int64{128}, Repeats: 3, Power: true}
+	root, joules := t.TempDir(), []float64{}
+	records := func(yield func(collect.Record, error) bool) {
+		for rec, err := range analyzetest.Records(o) {
+			switch rec := rec.(type) {
+			case *collect.Sensors:
+				rec.Channels[0].Range = wraps
+			case *collect.Samples:
+				for i := range rec.Samples {
+					if s := &rec.Samples[i]; s.Metric == "energy" {
+						joules = append(joules, s.Value)
+						s.Value = math.Mod(s.Value, wraps)
+					}
+				}
+			}
+			if !yield(rec, err) {
+				return
+			}
+		}
+	}
+	if _, err := analyze.Export(t.Context(), records, root, analyze.ExportOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := open(t, Options{Roots: []string{root}}).PowerSession(t.Context(), o.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(s.Traces, func(p analyze.PowerTrace) bool { return p.Counter })
+	if i < 0 || joules[len(joules)-1] < 3*wraps {
+		t.Fatalf("%d traces, %v J: the test shows less than it should", len(s.Traces), joules[len(joules)-1])
+	}
+	area, end := 0.0, s.Traces[i].Stretches[0].FromNS
+	for _, p := range s.Traces[i].Stretches {
+		if p.FromNS != end {
+			t.Errorf("a gap from %d to %d", end, p.FromNS)
+		}
+		area, end = area+p.FromW*float64(p.ToNS-p.FromNS)/1e9, p.ToNS
+	}
+	if want := joules[len(joules)-1] - joules[0]; math.Abs(area-want) > 1e-9*want {
+		t.Errorf("the area is %v J, the counter counted %v", area, want)
+	}
+	if c := s.Traces[i].Channel; c == nil || c.Range != wraps || c.Nominal.Seconds() != 1 {
+		t.Errorf("the channel is known as %+v", c)
+	}
+}

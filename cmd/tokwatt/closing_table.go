@@ -6,12 +6,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"tokwatt/collect"
 )
 
 // write prints a line a case, under each model: the medians over its rows in
 // statistics.
 func (c *closing) write(w io.Writer) {
-	for _, note := range c.unmeasured() {
+	for _, note := range unmeasured(c.lost) {
 		fmt.Fprintln(w, folded(note))
 	}
 	if len(c.cases) == 0 {
@@ -33,9 +35,9 @@ func (c *closing) write(w io.Writer) {
 }
 
 // unmeasured names what was not measured, or not to its end.
-func (c *closing) unmeasured() []string {
+func unmeasured(lost []*collect.Lost) []string {
 	var out []string
-	for _, l := range c.lost {
+	for _, l := range lost {
 		text := "not measured: " + l.Message
 		if l.Model != "" && !strings.Contains(l.Message, l.Model) {
 			text = "not measured, or not to its end: " + l.Model + ": " + l.Message

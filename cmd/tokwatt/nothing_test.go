@@ -32,6 +32,10 @@ func TestSessionsInWhichNothingWasMeasured(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	archive := filepath.Join(t.TempDir(), "archive")
+	if r := tokwatt(t, "", "archive", "--db", path, "--to", archive); r.code != 0 {
+		t.Fatal(r.err)
+	}
 	out := filepath.Join(t.TempDir(), "r.csv")
 	commands := [][]string{{"export", "--format", "csv"}, {"export", "--out", out}}
 	if duck.Available {
@@ -44,6 +48,12 @@ func TestSessionsInWhichNothingWasMeasured(t *testing.T) {
 			r := tokwatt(t, "", append(slices.Clone(c), "--db", path, s.id)...)
 			if r.code != exitNothing || r.out != "" || !strings.Contains(r.err, s.why) || !strings.Contains(r.err, "with figures is "+shortID(kindsID)) {
 				t.Errorf("%q %s: exit %d: %s%s", c, s.id, r.code, r.out, r.err)
+			}
+			if c[0] == "export" {
+				continue
+			}
+			if d := tokwatt(t, "", append(slices.Clone(c), "--dataset", archive, s.id)...); d != r {
+				t.Errorf("%q %s: of an archive exit %d: %s%s, of the store %s", c, s.id, d.code, d.out, d.err, r.err)
 			}
 		}
 		if r := tokwatt(t, "", append(slices.Clone(c), "--db", path, kindsID)...); r.code != 0 {

@@ -70,53 +70,22 @@ func (a *app) reportOf(ctx context.Context, cmd *cli.Command) (page *report.Page
 	}
 	defer func() { err = errors.Join(err, done()) }()
 	r := &reporter{db: db, id: ids[0]}
-	if cmd.String("dataset") == "" {
-		if err = r.readStore(ctx, cmd); err != nil {
-			return nil, err
-		}
-	}
 	return r.page(ctx)
-}
-
-// readStore reads what a session of the store says of its sensors, of which a
-// dataset has the readings alone, and of what was not measured.
-func (r *reporter) readStore(ctx context.Context, cmd *cli.Command) error {
-	st, err := openStore(cmd)
-	if err != nil {
-		return err
-	}
-	var c closing
-	for rec, err := range st.Records(ctx, r.id) {
-		if ctx.Err() != nil {
-			return err
-		}
-		if err != nil {
-			continue // the rows that SQL has are all that can be read
-		}
-		switch rec := rec.(type) {
-		case *collect.Sensors:
-			r.sensors = append(r.sensors, rec)
-		case *collect.Lost:
-			c.lost = append(c.lost, rec)
-		}
-	}
-	r.unmeasured = c.unmeasured()
-	return nil
 }
 
 // reporter asks SQL for what a page says of a session.
 type reporter struct {
-	db      *duck.DB
-	id      string             // whole
-	sensors []*collect.Sensors // of a session of the store
-
-	unmeasured []string // what was not, and why, in sentences; as sensors
+	db *duck.DB
+	id string // whole
 
 	session   answer
 	segments  answer
 	targets   answer
 	cases     answer
 	summaries []analyze.EnergyCase
+
+	sensors    []*collect.Sensors
+	unmeasured []string // what was not, and why, in sentences
 }
 
 func (r *reporter) page(ctx context.Context) (*report.Page, error) {
@@ -154,7 +123,26 @@ func (r *reporter) read(ctx context.Context) (err error) {
 	if len(r.session.rows) == 0 {
 		return &coded{exitStore, fmt.Errorf("session %s has no row in table sessions: `tokwatt check` says why", shortID(r.id))}
 	}
+	if err = r.readSegments(); err != nil {
+		return err
+	}
 	r.summaries, err = r.db.EnergyCases(ctx, duck.SummaryFilter{Sessions: []string{r.id}, Points: true})
+	return err
+}
+
+// readSegments reads what the segments say of sensors and of what was not
+// measured.
+func (r *reporter) readSegments() error {
+	for i := range r.segments.rows {
+		segment, _ := r.segments.value(i, "segment").(int64)
+		sensors, err := analyze.SensorsOf(segment, r.segments.text(i, "sensors_json"))
+		if err != nil {
+			return err
+		}
+		r.sensors = append(r.sensors, sensors...)
+	}
+	lost, err := lostIn(r.segments)
+	r.unmeasured = unmeasured(lost)
 	return err
 }
 

@@ -167,7 +167,7 @@ func (r *reporter) machine(context.Context) (report.Section, error) {
 		s.Facts = append(s.Facts, report.Facts{Caption: caption, List: r.targets.facts(i, "session_id", "host", "date", "target_id")})
 	}
 	if len(r.segments.rows) > 0 {
-		s.Tables = append(s.Tables, leave(r.segments, "session_id", "host", "date").table("Segments: the processes that measured", 1))
+		s.Tables = append(s.Tables, leave(r.segments, "session_id", "host", "date", "sensors_json", "lost_json").table("Segments: the processes that measured", 1))
 	}
 	if len(r.cases.rows) > 0 {
 		cases := leave(r.cases, "session_id", "host", "date")

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,7 @@ import (
 
 	"tokwatt/analyze/analyzetest"
 	"tokwatt/collect"
+	"tokwatt/store"
 )
 
 var emitReports = flag.String("emit-reports", "", "write the reports of the tests into this folder, for scripts/report_check.py")
@@ -386,10 +388,82 @@ func TestReportOfWhatWasLost(t *testing.T) {
 		recs     []collect.Record
 		failures string
 	}{{recs, "No request failed, and none is invalid."}, {none, "No request was made."}} {
-		r := tokwatt(t, "", "report", "--db", storeOf(t, append(slices.Clone(c.recs), lost)...), "--out", "-")
+		db := storeOf(t, append(slices.Clone(c.recs), lost)...)
+		r := tokwatt(t, "", "report", "--db", db, "--out", "-")
 		reason, figures, failures := strings.Index(r.out, lost.Message), strings.Index(r.out, "<table"), strings.Index(r.out, c.failures)
 		if r.code != 0 || reason < 0 || failures < 0 || figures >= 0 && figures < reason {
 			t.Errorf("exit %d, the reason at %d, the first table at %d, %q at %d: %s", r.code, reason, figures, c.failures, failures, r.err)
+		}
+		sameOfArchive(t, db, "report", "--out", "-")
+	}
+}
+
+// sameOfArchive holds that a command gives of an archive what it gives of the
+// store.
+func sameOfArchive(t *testing.T, db string, command ...string) {
+	t.Helper()
+	archive := filepath.Join(t.TempDir(), "archive")
+	if r := tokwatt(t, "", "archive", "--db", db, "--to", archive); r.code != 0 {
+		t.Fatal(r.err)
+	}
+	here, of := tokwatt(t, "", append(slices.Clone(command), "--db", db)...), tokwatt(t, "", append(slices.Clone(command), "--dataset", archive)...)
+	if here != of || here.out == "" {
+		t.Errorf("%q: of the store exit %d, %d bytes, of its archive exit %d, %d bytes: %s%s", command, here.code, len(here.out), of.code, len(of.out), here.err, of.err)
+	}
+}
+
+// TestAnArchiveTellsAllThatAStoreDoes: of sensors that wrap, that give nothing
+// and that are another machine's, of what was lost and what was not run.
+func TestAnArchiveTellsAllThatAStoreDoes(t *testing.T) {
+	needsSQL(t)
+	o := analyzetest.Options{Seed: 3, Targets: 2, PP: []int64{128}, Repeats: 4, Power: true}
+	var recs []collect.Record
+	for rec := range analyzetest.Records(o) {
+		switch r := rec.(type) {
+		case *collect.Sensors:
+			r.Channels[0].Range = 200
+			recs = append(recs, &collect.Lost{Segment: 1, Model: "gone", Message: "no memory"})
+		case *collect.Samples:
+			for i := range r.Samples {
+				if s := &r.Samples[i]; s.Metric == "energy" {
+					s.Value = math.Mod(s.Value, 200)
+				}
+			}
+		case *collect.End:
+			r.Status, r.NotRun = collect.StatusInterrupted, 17
+		}
+		recs = append(recs, rec)
+	}
+	db := filepath.Join(t.TempDir(), "t.db")
+	if err := store.Open(db, store.Options{}).PutAll(t.Context(), o.ID(), recs); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range [][]string{
+		{"report", "--out", "-"}, {"summary"}, {"summary", "--format", "json"}, {"show"},
+	} {
+		sameOfArchive(t, db, command...)
+	}
+	archive, picture := filepath.Join(t.TempDir(), "archive"), filepath.Join(t.TempDir(), "power.svg")
+	var pictures []string
+	for _, command := range [][]string{{"archive", "--db", db, "--to", archive}, {"plot", "power", "--db", db, "--out", picture}, {"plot", "power", "--dataset", archive, "--out", picture}} {
+		if r := tokwatt(t, "", command...); r.code != 0 {
+			t.Fatal(r.err)
+		}
+		if command[0] == "plot" {
+			svg, err := os.ReadFile(picture)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pictures = append(pictures, string(svg))
+		}
+	}
+	if pictures[0] != pictures[1] {
+		t.Error("the power of the store and of its archive are two pictures")
+	}
+	page := tokwatt(t, "", "report", "--db", db, "--out", "-").out
+	for _, want := range []string{"gone: no memory", "the counters belong to root", "not_run"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the report has no word of %q", want)
 		}
 	}
 }
