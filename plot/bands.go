@@ -107,6 +107,6 @@ func (k BandKind) legendName() string {
 		BandMixed:      "prefill and generation",
 		BandGeneration: "generation",
 		BandBatch:      "batch",
-		BandWarmup:     "warm-up (lighter)",
+		BandWarmup:     "warm-up (fainter)",
 	}[k]
 }

@@ -122,11 +122,13 @@ func timeAxis(s stretch) Axis {
 	return a
 }
 
-// signed is decimal for values that may be under 0, with a dash that every
-// format has.
+// minus stands before what is under 0.
+const minus = "−"
+
+// signed is decimal for values that may be under 0.
 func signed(v, step float64) string {
 	if v < 0 {
-		return "–" + decimal(-v, step)
+		return minus + decimal(-v, step)
 	}
 	return decimal(v, step)
 }

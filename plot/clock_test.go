@@ -53,7 +53,7 @@ func TestTimeAxis(t *testing.T) {
 		{stretch{-9, 1200}, "(min)", "0 5 10 15 20"},
 		{stretch{0, 6 * 3600}, "(h)", "0 1 2 3 4 5 6"},
 		{stretch{0, 40 * 24 * 3600}, "(h)", "0 168 336 504 672 840"},
-		{stretch{-30, 20}, "(s)", "–30 –20 –10 0 10 20"},
+		{stretch{-30, 20}, "(s)", "−30 −20 −10 0 10 20"},
 	} {
 		a := timeAxis(c.window)
 		if got := labels(a.Ticks); got != c.labels || !strings.HasSuffix(a.Label, c.unit) {

@@ -85,7 +85,7 @@ func betterNote(b analyze.Better) string {
 	if b == "" {
 		return ""
 	}
-	return " (" + string(b) + " is better)"
+	return ", " + string(b) + " is better"
 }
 
 // rowOf is a comparison in marks and words.
@@ -126,7 +126,7 @@ func percent(v float64) string {
 	case v > 0:
 		return "+" + text
 	case v < 0:
-		return "–" + text
+		return minus + text
 	}
 	return text
 }
@@ -136,7 +136,7 @@ func probability(p float64) string {
 	if p < 0.001 {
 		return "<0.001"
 	}
-	return fmt.Sprintf("%.2g", p)
+	return fmt.Sprintf("%#.2g", p)
 }
 
 // changeAxis is the axis of the ratios of B to A, labelled in percent, or,
@@ -197,7 +197,7 @@ func compareNotes(set analyze.CompareSet) []string {
 		"Mark: the median of all ratios of a batch of B to one of A; whiskers: its 95 % interval. n: batches (A/B where they differ); p: rank test over them, a difference from 0.05 down. A and B: medians.",
 	}
 	if set.Tests > 1 {
-		notes = append(notes, fmt.Sprintf("%d tests: by chance about one of 20 would show a difference where there is none. Counting all of them (Holm), of the differences %d would remain.", set.Tests, set.AfterAll))
+		notes = append(notes, fmt.Sprintf("%d tests: by chance about one of 20 shows a difference where there is none. Corrected for their number (Holm), %s.", set.Tests, remaining(set.AfterAll)))
 	}
 	if slices.ContainsFunc(set.Pairs, func(c analyze.Comparison) bool { return c.Verdict == analyze.VerdictTooFew }) {
 		notes = append(notes, "A test needs 4 batches a side.")
@@ -217,5 +217,12 @@ func compareNotes(set analyze.CompareSet) []string {
 			notes = append(notes, fmt.Sprintf("%s of %s alone, not drawn.", plural(n, "case", "cases"), side.name))
 		}
 	}
-	return append(notes, set.Warnings...)
+	return append(notes, warningNotes(set.Warnings)...)
+}
+
+func remaining(differences int) string {
+	if differences == 1 {
+		return "1 difference remains"
+	}
+	return fmt.Sprintf("%d differences remain", differences)
 }

@@ -124,8 +124,8 @@ func (p Panel) drawCells(area, data draw.Canvas, widths []vg.Length, th theme) {
 	for i, w := range widths {
 		right += cellGap + w
 		area.FillText(head, vg.Point{X: right, Y: data.Max.Y + 4}, p.Heads[i])
-		for _, r := range p.Rows {
-			y := data.Max.Y - vg.Length(r.Y/p.Y.Max)*(data.Max.Y-data.Min.Y)
+		for _, r := range p.Rows { // as much above the middle as gonum's labels
+			y := data.Max.Y + sty.FontExtents().Descent - vg.Length(r.Y/p.Y.Max)*(data.Max.Y-data.Min.Y)
 			area.FillText(sty, vg.Point{X: right, Y: y}, r.Cells[i])
 		}
 	}

@@ -19,6 +19,8 @@ type calendar struct {
 func calendars() []calendar {
 	const day = 24 * time.Hour
 	return []calendar{
+		{90 * time.Second, 0, 10 * time.Second, "15:04:05"},
+		{10 * time.Minute, 0, time.Minute, "15:04"},
 		{time.Hour, 0, 10 * time.Minute, "15:04"},
 		{3 * time.Hour, 0, 30 * time.Minute, "15:04"},
 		{12 * time.Hour, 0, time.Hour, "15:04"},
@@ -33,10 +35,11 @@ func calendars() []calendar {
 
 // dateAxis is an axis of seconds since 1970 that is labelled with dates in UTC.
 // The fewer the points of time, the more room there is at both ends: what stands
-// above the last begins there.
+// above the last begins there. Sessions of one minute are as far apart as those
+// of a year.
 func dateAxis(from, to time.Time, points int) Axis {
 	share := max(0.03, 0.35/float64(points))
-	margin := max(time.Duration(share*float64(to.Sub(from))), 15*time.Minute)
+	margin := max(time.Duration(share*float64(to.Sub(from))), 15*time.Second)
 	a := Axis{Label: dateLabel(from, to), Min: seconds(from.Add(-margin)), Max: seconds(to.Add(margin))}
 	span := to.Add(margin).Sub(from.Add(-margin))
 	all := calendars()

@@ -12,8 +12,8 @@
 //  2. The result, a Figure, is plain data: what a reader of the picture would
 //     read off it. Tests look at it, not at pixels.
 //  3. Figure.Write lays the strips of the page out (title, panels, legend,
-//     footnotes: layout.go, legend.go, and draw.go, tracedraw.go, itldraw.go and
-//     comparedraw.go for the panels) and encodes them as PNG at 200 dpi, SVG
+//     footnotes: layout.go, legend.go, and draw.go, stripdraw.go, tracedraw.go,
+//     itldraw.go and comparedraw.go for the panels) and encodes them as PNG at 200 dpi, SVG
 //     (svg.go) or PDF (output.go, pdf.go), Figure.Inline as a part of a page. SVG
 //     and pages carry the part of the font that they need (subset.go).
 //     It fails only where the writer does.

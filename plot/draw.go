@@ -43,7 +43,7 @@ func (p Panel) plot(th theme) *gonum.Plot {
 	if p.Kind.inLanes() {
 		grid.Horizontal.Color = nil // gonum would draw it through the labels' lanes
 		g.Y.Scale = gonum.InvertedScale{Normalizer: gonum.LinearScale{}}
-		g.Y.Tick.Length = 0
+		g.Y.Tick.Length, g.Y.Tick.Color = laneBlank, th.background // no tick, but room
 	}
 	if p.Kind == Traces {
 		g.Add(bandMarks{p, th})
@@ -93,6 +93,10 @@ func (a Axis) dress(g *gonum.Axis, th theme) {
 	g.Tick.Marker = ticks
 }
 
+// laneBlank is how far the names of lanes are from the axis, beside a blank: a
+// stand-in for our font may set them a little wider.
+const laneBlank = 4 // points
+
 // laneLabelWidth is where labels of lanes break; those of numbers are shorter.
 const laneLabelWidth = 3.3 * vg.Centimeter
 
@@ -110,18 +114,22 @@ func (m curveMarks) Plot(c draw.Canvas, g *gonum.Plot) {
 	}
 	at := places(m.panel, x, y)
 	for i, s := range m.panel.Series {
+		var dots []vg.Point
 		for j, p := range s.Points {
-			for k, v := range p.Raw {
-				m.th.dot(&c, s.Style, vg.Point{X: at[i][j].X + scatter*spread(k), Y: y(v)})
+			for k, v := range dotted(p.Raw) {
+				dots = append(dots, vg.Point{X: at[i][j].X + scatter*spread(k), Y: y(v)})
 			}
 		}
+		m.th.dots(&c, s.Style, dots)
 	}
 	for i, s := range m.panel.Series {
+		var path vg.Path
 		for j, p := range s.Points {
 			if p.Lo != nil {
-				m.th.whisker(&c, s.Style, vg.Point{X: at[i][j].X, Y: y(*p.Lo)}, vg.Point{X: at[i][j].X, Y: y(*p.Hi)})
+				path = append(path, whisker(vg.Point{X: at[i][j].X, Y: y(*p.Lo)}, vg.Point{X: at[i][j].X, Y: y(*p.Hi)})...)
 			}
 		}
+		m.th.whiskers(&c, s.Style, path)
 		c.StrokeLines(m.th.line(s.Style), at[i])
 	}
 	for i, s := range m.panel.Series {
@@ -195,78 +203,59 @@ func spread(k int) vg.Length {
 	return vg.Length(2*fraction - 1)
 }
 
-func (t theme) dot(c *draw.Canvas, style int, at vg.Point) {
-	c.SetColor(t.tint(style, 0.4))
-	c.Fill(polygon(at, dotRadius, 16, 0))
+// mostDots is how many batches of a point are drawn: more would be one area.
+const mostDots = 200
+
+// dotted is the batches of a point that are drawn: all of them, or every k-th in
+// order of size, with the least and the greatest.
+func dotted(raw []float64) []float64 {
+	k := (len(raw) + mostDots - 1) / mostDots
+	if k <= 1 {
+		return raw
+	}
+	sorted := slices.Sorted(slices.Values(raw))
+	var list []float64
+	for i := 0; i < len(sorted); i += k {
+		list = append(list, sorted[i])
+	}
+	if (len(sorted)-1)%k > 0 {
+		list = append(list, sorted[len(sorted)-1])
+	}
+	return list
 }
 
-// whisker draws an interval with caps across its ends.
-func (t theme) whisker(c *draw.Canvas, style int, a, b vg.Point) {
-	sty := draw.LineStyle{Color: t.color(style), Width: whiskerWidth}
+// dots are the batches, faintly: one path, for a style of its own for each would
+// fill the file.
+func (t theme) dots(c *draw.Canvas, style int, at []vg.Point) {
+	var path vg.Path
+	for _, p := range at {
+		path = append(path, polygon(p, dotRadius, 10, 0)...)
+	}
+	if path != nil {
+		c.SetColor(t.tint(style, 0.4))
+		c.Fill(path)
+	}
+}
+
+// whisker is an interval with caps across its ends.
+func whisker(a, b vg.Point) vg.Path {
 	dx, dy := vg.Length(capHalf), vg.Length(0)
 	if a.Y == b.Y {
 		dx, dy = dy, dx
 	}
-	c.StrokeLines(sty, []vg.Point{a, b},
-		[]vg.Point{{X: a.X - dx, Y: a.Y - dy}, {X: a.X + dx, Y: a.Y + dy}},
-		[]vg.Point{{X: b.X - dx, Y: b.Y - dy}, {X: b.X + dx, Y: b.Y + dy}})
+	var p vg.Path
+	for _, line := range [][2]vg.Point{{a, b},
+		{{X: a.X - dx, Y: a.Y - dy}, {X: a.X + dx, Y: a.Y + dy}},
+		{{X: b.X - dx, Y: b.Y - dy}, {X: b.X + dx, Y: b.Y + dy}}} {
+		p.Move(line[0])
+		p.Line(line[1])
+	}
+	return p
 }
 
-// laneMarks draws the series of a Strips panel.
-type laneMarks struct {
-	panel Panel
-	th    theme
-}
-
-// Plot implements gonum's Plotter.
-func (m laneMarks) Plot(c draw.Canvas, g *gonum.Plot) {
-	x, y := g.Transforms(&c)
-	for _, e := range m.panel.Edges {
-		c.StrokeLine2(draw.LineStyle{Color: m.th.grid, Width: 0.5}, c.Min.X, y(e), c.Max.X, y(e))
+func (t theme) whiskers(c *draw.Canvas, style int, path vg.Path) {
+	if path != nil {
+		c.SetLineStyle(draw.LineStyle{Color: t.color(style), Width: whiskerWidth})
+		c.Stroke(path)
 	}
-	for _, s := range m.panel.Series {
-		for _, p := range s.Points {
-			m.lane(&c, s.Style, p, x, y(p.X))
-		}
-	}
-}
-
-// lane draws one case: the batches faintly, a box of the quartiles where there
-// are enough of them, the interval and the median.
-func (m laneMarks) lane(c *draw.Canvas, style int, p Point, x func(float64) vg.Length, y vg.Length) {
-	const half = 0.36 * laneHeight
-	var box []vg.Point
-	radius := vg.Length(markerRadius)
-	if len(p.Raw) >= boxFrom {
-		radius *= 0.75 // so as not to hide the box
-		lo, hi := quartiles(p.Raw)
-		box = []vg.Point{{X: x(lo), Y: y - half}, {X: x(hi), Y: y - half}, {X: x(hi), Y: y + half}, {X: x(lo), Y: y + half}}
-		c.FillPolygon(m.th.tint(style, 0.2), box)
-	}
-	for i, v := range p.Raw {
-		m.th.dot(c, style, vg.Point{X: x(v), Y: y + half*spread(i)})
-	}
-	if box != nil {
-		c.StrokeLines(draw.LineStyle{Color: m.th.color(style), Width: 0.6}, append(box, box[0]))
-	}
-	if p.Lo != nil {
-		m.th.whisker(c, style, vg.Point{X: x(*p.Lo), Y: y}, vg.Point{X: x(*p.Hi), Y: y})
-	}
-	for _, t := range p.Tails {
-		m.th.hollow(c, style, t.Percent, vg.Point{X: x(t.Value), Y: y})
-	}
-	m.th.marker(c, style, vg.Point{X: x(p.Median), Y: y}, radius)
-}
-
-// hollow outlines a quantile of the requests: a circle for 90, a diamond for 99.
-func (t theme) hollow(c *draw.Canvas, style, percent int, at vg.Point) {
-	corners := 32
-	if percent == 99 {
-		corners = 4
-	}
-	outline := polygon(at, 2, corners, 0)
-	c.SetColor(t.background)
-	c.Fill(outline)
-	c.SetLineStyle(draw.LineStyle{Color: t.color(style), Width: 0.9})
-	c.Stroke(outline)
 }

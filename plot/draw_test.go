@@ -5,6 +5,8 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/plot/font"
@@ -138,6 +140,26 @@ func TestAxesHoldTheirNames(t *testing.T) {
 	}
 }
 
+// Names of upright axes below each other stand in one line.
+func TestNamesOfAxesAlign(t *testing.T) {
+	for _, name := range []string{"itl_streams", "history_two_metrics"} {
+		fig, err := gallery()[slices.IndexFunc(gallery(), func(p picture) bool { return p.name == name })].build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, tr := fig.layout(light()), newTracer()
+		p.drawStrips(draw.NewCanvas(tr, p.width, p.height()))
+		var at []vg.Length
+		for _, panel := range fig.Panels {
+			i := slices.IndexFunc(tr.texts, func(t placed) bool { return t.text == panel.Y.Label && t.box.Max.Y-t.box.Min.Y > t.box.Max.X-t.box.Min.X })
+			at = append(at, tr.texts[i].box.Min.X)
+		}
+		if len(at) != 2 || math.Abs(float64(at[0]-at[1])) > 0.01 {
+			t.Errorf("%s: at %v", name, at)
+		}
+	}
+}
+
 // The guard above would see it.
 func TestTracerSeesOverlap(t *testing.T) {
 	tr := newTracer()
@@ -148,6 +170,32 @@ func TestTracerSeesOverlap(t *testing.T) {
 	c.FillText(textStyle(tickSize, nil), vg.Point{X: 30, Y: 40}, "level")
 	if !overlap(tr.texts[0].box, tr.texts[1].box) {
 		t.Errorf("crossing texts at %v and %v count as apart", tr.texts[0].box, tr.texts[1].box)
+	}
+}
+
+// Of many batches few are drawn, the extremes always, and a footnote says so.
+func TestDotted(t *testing.T) {
+	for _, n := range []int{0, 1, mostDots, mostDots + 1, 1000, 12_345} {
+		raw := make([]float64, n)
+		for i := range raw {
+			raw[i] = float64((i*7919)%n) + 1
+		}
+		got := dotted(raw)
+		if len(got) > mostDots+1 || n <= mostDots && len(got) != n {
+			t.Errorf("%d of %d batches", len(got), n)
+		}
+		if n > 0 && (slices.Min(got) != 1 || slices.Max(got) != float64(n)) {
+			t.Errorf("%d batches: from %v to %v", n, slices.Min(got), slices.Max(got))
+		}
+	}
+	for batches, want := range map[int]bool{mostDots: false, mostDots + 1: true} {
+		fig, err := Latency(matrixOf(servers()[:1], []int64{128, 512}, []int64{1}, batches), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(fig.Notes[0], "one in up to 2 in order of size"); got != want {
+			t.Errorf("%d batches: %q", batches, fig.Notes[0])
+		}
 	}
 }
 

@@ -79,7 +79,7 @@ func TestEnergyWithout(t *testing.T) {
 	if pts := f.Panels[0].Series[0].Points; len(pts) != 2 || pts[0].N != 1 || pts[1].N != 1 {
 		t.Errorf("points %+v", pts)
 	}
-	want := "4 of 6 batches without a figure, not drawn: 2 × gap (a hole in the readings), 1 × no count of tokens (--tokenizer DIR counts), 1 × short_window (too short for the sensor)."
+	want := "4 of 6 batches without a figure, not drawn: 2 × a hole in the readings, 1 × no count of tokens (--tokenizer DIR counts), 1 × too short for the sensor."
 	if !slices.Contains(f.Notes, want) {
 		t.Errorf("notes %q, want %q", f.Notes, want)
 	}
@@ -156,7 +156,7 @@ func TestEnergyRefuses(t *testing.T) {
 		want  string
 	}{
 		{"nothing", nil, Options{}, "no case was selected"},
-		{"no sensors", off, Options{}, "no batch has j_per_output_token: 2 × off (no sensor was read); collect with --power auto on a machine where `tokwatt power --once` finds readings"},
+		{"no sensors", off, Options{}, "no batch has j_per_output_token: 2 × no sensor was read; collect with --power auto on a machine where `tokwatt power --once` finds readings"},
 		{"no batches", []analyze.EnergyCase{{Summary: ok[0].Summary}, {Summary: ok[1].Summary}}, Options{}, "nothing was measured"},
 		{"a rate", ok, Options{Y: []string{"ttft_ms"}}, "ttft_ms is no figure of energy: take energy_j, avg_power_w, j_per_output_token"},
 		{"no metric", ok, Options{Y: []string{"joules"}}, "no metric"},

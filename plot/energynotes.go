@@ -14,7 +14,7 @@ func energyNotes(fig *Figure, scopes []string) []string {
 	sp := spanOf(fig.Panels)
 	first := "Median of " + sp.count() + " per point"
 	if sp.raw && sp.most > 1 {
-		first += ", single batches in faint dots"
+		first += ", single batches in faint dots" + sp.thinnedNote()
 	}
 	notes := []string{first + ". " + boundsNote(sp), hollowNote(sp)}
 	if i := slices.IndexFunc(scopes, func(s string) bool { return s != "system" && s != "wall" }); i >= 0 {
@@ -105,9 +105,9 @@ func (e energySource) missingNote(metrics []metric) string {
 func whyNot(b analyze.EnergyBatch) string {
 	switch words := reasonWords(b.NullReason); {
 	case b.J == nil && words != "":
-		return b.NullReason + " (" + words + ")"
+		return words
 	case b.J == nil && b.NullReason != "":
-		return b.NullReason
+		return strings.ReplaceAll(b.NullReason, "_", " ")
 	case !b.Counted:
 		return "no count of tokens (--tokenizer DIR counts)"
 	}

@@ -168,6 +168,7 @@ func gallery() []picture {
 		{"few", of(Scaling, matrixOf(servers()[:2], []int64{128, 512, 2048, 4096}, []int64{1}, 3), Options{}), 2},
 		{"latency_few", of(Latency, matrixOf(servers()[:3], []int64{128, 512, 2048}, []int64{1}, 6), Options{}), 2},
 		{"latency_boxes", of(Latency, matrixOf(servers()[:3], []int64{512}, []int64{1, 4, 16}, 20), Options{}), 2},
+		{"latency_2000", of(Latency, matrixOf(servers()[:3], []int64{512}, []int64{1, 4, 16}, 2000), Options{}), 2},
 		{"latency_tails", of(Latency, withTails(matrixOf(servers()[:3], []int64{512}, []int64{8, 32}, 12)), Options{}), 2},
 		{"latency_one", of(Latency, matrixOf(one, []int64{512}, []int64{1}, 6), Options{}), 2},
 		{"latency_many", of(Latency, matrixOf(servers(), []int64{128, 512, 2048, 8192}, []int64{1, 8}, 6), Options{}), 2},

@@ -34,10 +34,11 @@ func ITL(b analyze.StreamBatch) (*Figure, error) {
 	}
 	axis := timeAxis(flow.window())
 	axis.Label = strings.Replace(axis.Label, "the session", flow.what(), 1)
+	panels := []Panel{flow.arrivals(axis), flow.gapsPanel(axis)}
 	fig := &Figure{
 		Title:    "Arrival of output, " + flow.title(),
 		Subtitle: flow.subtitle(),
-		Panels:   []Panel{flow.arrivals(axis), flow.gapsPanel(axis)},
+		Panels:   panels,
 		Legend:   []string{"output arrives"},
 		Bands:    []BandKind{BandPrefill},
 		Notes:    flow.notes(),
@@ -52,13 +53,14 @@ func ITL(b analyze.StreamBatch) (*Figure, error) {
 // where there is one stream alone, from the request's; gaps are in ms.
 type flow struct {
 	batch       analyze.StreamBatch
-	origin      int64     // ns
-	gaps        []float64 // sorted
+	origin      int64 // ns
+	gaps        []float64
 	median, p99 *float64
 	threshold   float64 // what a stall is longer than
 	stalls      int
 	longest     float64
 	stream      int64 // that has the longest gap
+	edged       bool  // a gap is drawn at the edge of the axis
 }
 
 func newFlow(b analyze.StreamBatch) (*flow, error) {
@@ -170,21 +172,32 @@ func (f *flow) gapsPanel(axis Axis) Panel {
 		}
 	}
 	p.Y.Label = "Gap before output (ms)"
-	if f.longest < wideRange**f.median || f.longest == 0 {
+	if f.longest < wideRange*f.usual() {
 		p.Y.Ticks, p.Y.Max = fromZero(f.longest * 1.05)
 		return p
 	}
 	p.Y.Log = true
 	p.Y.Label += logScale
-	// What is far below the median is drawn at the edge, not given decades.
-	p.Y.Ticks, p.Y.Min, p.Y.Max = decades(math.Max(least, math.Max(*f.median/10, f.longest/1e5)), f.longest*1.05)
+	// What is far below the usual is drawn at the edge, not given decades.
+	p.Y.Ticks, p.Y.Min, p.Y.Max = decades(math.Max(least, math.Max(f.usual()/10, f.longest/1e5)), f.longest*1.05)
 	for i := range p.Dots {
+		f.edged = f.edged || p.Dots[i].V < p.Y.Min
 		p.Dots[i].V = math.Max(p.Dots[i].V, p.Y.Min)
 	}
 	for i := range p.Levels { // half of the outputs may have come with the one before, 0 ms apart
 		p.Levels[i] = math.Max(p.Levels[i], p.Y.Min)
 	}
 	return p
+}
+
+// usual is the median of the gaps that are not 0: where several outputs come at
+// once, the others are half of all or more.
+func (f *flow) usual() float64 {
+	above := slices.DeleteFunc(slices.Clone(f.gaps), func(g float64) bool { return g == 0 })
+	if len(above) == 0 {
+		return 1
+	}
+	return middle(above)
 }
 
 func (f *flow) what() string {
@@ -230,11 +243,18 @@ func (f *flow) notes() []string {
 		}
 		stalls += "."
 	}
-	notes := []string{lines + ".", stalls, f.tokensNote(), f.failuresNote()}
+	notes := []string{lines + ".", f.edgeNote(), stalls, f.tokensNote(), f.failuresNote()}
 	if f.batch.Longest {
 		notes = append(notes, "Of the chosen batches this one has the longest gap; --where batch_id=N or request_id=N shows another.")
 	}
 	return notes
+}
+
+func (f *flow) edgeNote() string {
+	if !f.edged {
+		return ""
+	}
+	return "What is shorter than the axis shows, as gaps of 0 between outputs that came at once, is drawn at its lower edge."
 }
 
 // tokensNote says where gaps are not between single tokens.

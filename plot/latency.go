@@ -202,7 +202,7 @@ func latencyTitle(metrics []metric) string {
 // latencyNotes explains the marks.
 func latencyNotes(fig *Figure) []string {
 	sp := spanOf(fig.Panels)
-	dots := "Faint dots: the median of each batch; mark: the median of the case"
+	dots := "Faint dots: the median of each batch" + sp.thinnedNote() + "; mark: the median of the case"
 	if !sp.raw {
 		dots = "Mark: the median of the case"
 	}

@@ -165,6 +165,7 @@ func panels(list []Panel, columns int, th theme) strip {
 	return strip{total, func(c draw.Canvas) {
 		c.Max.Y -= lanes // of the first panel alone
 		areas := gonum.Align(grid, tiles, c)
+		names := namesAt(areas)
 		below := c.Max.Y - head // the top of the row
 		for i, p := range list {
 			area, g := areas[i/columns][i%columns], grid[i/columns][i%columns]
@@ -173,7 +174,7 @@ func panels(list []Panel, columns int, th theme) strip {
 				below -= heights[i] + head + foot + gap
 			}
 			g.Draw(area)
-			p.labels(area, g.DataCanvas(area), th)
+			p.labels(area, g.DataCanvas(area), names[i%columns], th)
 			p.drawCells(area, g.DataCanvas(area), cellWidths(list), th)
 		}
 	}}
@@ -221,8 +222,22 @@ func (f *Figure) shortenLabels() {
 	}
 }
 
+// namesAt is where the names of the upright axes stand in each column: in one
+// line, whatever room the labels of their ticks take.
+func namesAt(areas [][]draw.Canvas) []vg.Length {
+	at := make([]vg.Length, len(areas[0]))
+	for i, row := range areas {
+		for j, area := range row {
+			if left := area.Min.X - labelWidth; i == 0 || left < at[j] {
+				at[j] = left
+			}
+		}
+	}
+	return at
+}
+
 // labels writes the title and the labels of the axes around the area of a panel.
-func (p Panel) labels(area, data draw.Canvas, th theme) {
+func (p Panel) labels(area, data draw.Canvas, nameAt vg.Length, th theme) {
 	sty := textStyle(labelSize, th.text)
 	sty.YAlign = text.YBottom
 	above := 7 + laneStep*vg.Length(len(p.Lanes))
@@ -234,7 +249,7 @@ func (p Panel) labels(area, data draw.Canvas, th theme) {
 	sty.XAlign, sty.YAlign = text.XCenter, text.YTop
 	area.FillText(sty, vg.Point{X: data.Center().X, Y: area.Min.Y}, p.X.Label)
 	sty.Rotation = math.Pi / 2
-	area.FillText(sty, vg.Point{X: area.Min.X - labelWidth, Y: data.Center().Y}, p.Y.Label)
+	area.FillText(sty, vg.Point{X: nameAt, Y: data.Center().Y}, p.Y.Label)
 }
 
 // thinFor takes away the labels of an x axis that would touch in a panel of

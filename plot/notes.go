@@ -18,6 +18,7 @@ type span struct {
 	hollow           int // indicative
 	least, most      int
 	raw              bool
+	each             int          // of the batches of the point with the most, in order of size, one in so many is drawn
 	hidden           bool         // whiskers shorter than a mark
 	moved            bool         // marks that stand beside their place
 	tails            map[int]bool // by percent
@@ -45,6 +46,7 @@ func spanOf(panels []Panel) span {
 					sp.tails[t.Percent] = true
 				}
 				sp.raw = sp.raw || len(p.Raw) > 0
+				sp.each = max(sp.each, (len(p.Raw)+mostDots-1)/mostDots)
 			}
 		}
 	}
@@ -86,6 +88,14 @@ func (sp span) movedNote() string {
 		return ""
 	}
 	return " Marks that would cover each other stand side by side."
+}
+
+// thinnedNote says that some batches have no dot, where some have none.
+func (sp span) thinnedNote() string {
+	if sp.each < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" (of more than %d of a point one in up to %d in order of size, and the extremes)", mostDots, sp.each)
 }
 
 // count says how many batches a point stands for.

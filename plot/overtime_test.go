@@ -105,8 +105,10 @@ func TestHistoryRefuses(t *testing.T) {
 func TestDateAxis(t *testing.T) {
 	from := time.Date(2025, 11, 28, 9, 41, 0, 0, time.UTC)
 	for span, want := range map[time.Duration]string{
-		0:                     "09:30 09:40 09:50",
-		2 * time.Hour:         "09:30 10:00 10:30 11:00 11:30",
+		0:                     "09:40:50 09:41:00 09:41:10",
+		40 * time.Second:      "09:40:50 09:41:00 09:41:10 09:41:20 09:41:30 09:41:40 09:41:50",
+		5 * time.Minute:       "09:41 09:42 09:43 09:44 09:45 09:46",
+		2 * time.Hour:         "10:00 10:30 11:00 11:30",
 		30 * time.Hour:        "28 Nov 12:00 28 Nov 18:00 29 Nov 00:00 29 Nov 06:00 29 Nov 12:00",
 		5 * 24 * time.Hour:    "29 Nov 30 Nov 1 Dec 2 Dec 3 Dec",
 		30 * 24 * time.Hour:   "1 Dec 8 Dec 15 Dec 22 Dec 29 Dec",
@@ -169,7 +171,7 @@ func TestCompareRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(fig.Panels) != 2 || fig.Panels[0].Title != "Generation rate of a request (higher is better)" || fig.Panels[1].Title != "Time to first token (lower is better)" {
+	if len(fig.Panels) != 2 || fig.Panels[0].Title != "Generation rate of a request, higher is better" || fig.Panels[1].Title != "Time to first token, lower is better" {
 		t.Fatalf("panels %+v", fig.Panels)
 	}
 	for i, r := range fig.Panels[0].Rows {
@@ -194,6 +196,22 @@ func TestCompareRows(t *testing.T) {
 	}
 	if _, err := Compare(pairsOf(make([]int64, 61), 4, 1, "ttft_ms"), "a", "b"); err == nil || !strings.Contains(err.Error(), "61 comparisons do not fit") {
 		t.Errorf("too many: %v", err)
+	}
+}
+
+// A figure's readers know no columns: warnings are sentences about things.
+func TestWarningNotes(t *testing.T) {
+	for warning, want := range map[string]string{
+		"prompt_tps_source differs: A engine, B client":              "Who timed the prefill rate differs: A engine, B client.",
+		"host differs: A a, B b (in 2 of 3 cases)":                   "Host differs: A a, B b (in 2 of 3 cases).",
+		"some_thing varies within both sides: x_y, z":                "The some thing varies within both sides: x_y, z.",
+		"A has no itl_p50_ms: not compared":                          "A has no figure for “Inter-token latency (median gap of a request)”: not compared.",
+		"B: 3 requests with client_saturated: this machine was busy": "B: 3 requests: this machine was busy.",
+		"requests that failed or are invalid: A 0 of 18, B 2 of 20":  "Requests that failed or are invalid: A 0 of 18, B 2 of 20.",
+	} {
+		if got := warningNotes([]string{warning}); len(got) != 1 || got[0] != want {
+			t.Errorf("%q became %q, want %q", warning, got, want)
+		}
 	}
 }
 

@@ -33,6 +33,9 @@ func inPDF(r rune) bool {
 // cp1252 encodes one character, see
 // https://www.unicode.org/Public/MAPPINGS/VENDORS/MICSFT/WINDOWS/CP1252.TXT.
 func cp1252(r rune) (byte, bool) {
+	if r == '−' { // which has no minus: the en dash is hardly narrower
+		r = '–'
+	}
 	if r >= 0x20 && r < 0x7f || r >= 0xa0 && r <= 0xff {
 		return byte(r), true
 	}

@@ -266,7 +266,7 @@ func medianNote(fig *Figure) string {
 	sp := spanOf(fig.Panels)
 	first := "Median of " + sp.count() + " per point"
 	if sp.raw {
-		first += ", single batches in faint dots"
+		first += ", single batches in faint dots" + sp.thinnedNote()
 	}
 	return first + ". " + sp.whiskersNote() + sp.movedNote()
 }

@@ -121,7 +121,7 @@ const lineSpacing = 1.25
 func wrap(sty text.Style, s string, width vg.Length) []string {
 	var lines []string
 	line := ""
-	for _, word := range strings.Fields(s) {
+	for _, word := range withUnits(strings.Fields(s)) {
 		for word != "" {
 			start := line
 			if start != "" {
@@ -145,6 +145,20 @@ func wrap(sty text.Style, s string, width vg.Length) []string {
 		}
 	}
 	return append(lines, line)
+}
+
+// withUnits joins a number and the unit behind it, which a line must not part.
+func withUnits(words []string) []string {
+	var out []string
+	for _, w := range words {
+		unit := slices.Contains([]string{"%", "ms", "s", "min", "h", "W", "J"}, strings.TrimRight(w, ".,;:)"))
+		if n := len(out); n > 0 && unit && unicode.IsDigit(rune(out[n-1][len(out[n-1])-1])) {
+			out[n-1] += " " + w
+			continue
+		}
+		out = append(out, w)
+	}
+	return out
 }
 
 // fitting is how many bytes of word to put into the given width: up to the

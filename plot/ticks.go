@@ -34,11 +34,16 @@ func between(min, max float64) []Tick {
 	return ticks
 }
 
-// niceStep is the smallest of 1, 2, 2.5 and 5 times a power of ten not under v.
+// niceStep is the smallest of 1, 2, 2.5 and 5 times a power of ten not under v,
+// but 2 instead of 2.5: a decimal more on every second label would tell nothing.
 func niceStep(v float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(v)))
 	for _, m := range []float64{1, 2, 2.5, 5} {
-		if m*power >= v*(1-1e-9) {
+		switch {
+		case m*power < v*(1-1e-9):
+		case m == 2.5 && power < 10:
+			return 2 * power
+		default:
 			return m * power
 		}
 	}

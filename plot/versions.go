@@ -52,7 +52,7 @@ func (t timeline) lanes(rows []*analyze.Summary, window stretch) (lanes [][]Labe
 	if len(lanes) > 0 {
 		notes = append([]string{"Upright lines: a version changed, as stands above."}, notes...)
 	}
-	if constant != nil {
+	if constant = slices.Compact(constant); constant != nil { // an engine may have tokwatt's name
 		notes = append(notes, "In all sessions: "+strings.Join(constant, ", ")+".")
 	}
 	if left != nil {

@@ -26,7 +26,7 @@ func TestPlotKinds(t *testing.T) {
 		{"energy", db, []string{"energy", "--out", "e.pdf"}, 0, "e.pdf\n"},
 		{"energy of all tokens by concurrency", db, []string{"energy", "--out", "e.svg", "--y", "j_per_total_token", "--x", "concurrency", "--where", "pp=512"}, 0, "e.svg\n"},
 		{"power without sensors", silent, []string{"power"}, exitUsage, "has no readings of power: collect with --power auto"},
-		{"energy without sensors", silent, []string{"energy", "--x", "concurrency"}, exitUsage, "no batch has j_per_output_token: 2 × off (no sensor was read); collect with --power auto"},
+		{"energy without sensors", silent, []string{"energy", "--x", "concurrency"}, exitUsage, "no batch has j_per_output_token: 2 × no sensor was read; collect with --power auto"},
 		{"power of two sessions", db, []string{"power", "last", "last"}, exitUsage, "one session, and here are 2"},
 		{"power with an axis", db, []string{"power", "--y", "gpu"}, exitUsage, "power has no flag -y: `tokwatt plot power --help`"},
 		{"power with a word for a number", db, []string{"power", "--where", "batch_id=x"}, exitUsage, "must be a number"},
