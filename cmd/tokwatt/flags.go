@@ -145,12 +145,20 @@ var answerFormats = []string{"table", "markdown", "csv", "json"}
 func answerFormat(cmd *cli.Command) (string, error) {
 	format := cmd.String("format")
 	if cmd.Bool("json") {
+		if cmd.IsSet("format") && format != "json" {
+			return "", jsonAnd(format)
+		}
 		format = "json"
 	}
 	if !slices.Contains(answerFormats, format) {
 		return "", usagef("there is no format %q: take %s", format, alternatives(answerFormats))
 	}
 	return format, nil
+}
+
+// jsonAnd refuses --json beside another format.
+func jsonAnd(format string) error {
+	return usagef("--json and --format %s exclude each other: give one of them", format)
 }
 
 // choices are the values of flags that take one of a few words: of a flag of

@@ -47,7 +47,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	out := &checkedWriter{w: stdout, plain: isTerminal(stdout)}
 	a := &app{in: stdin, out: out, err: stderr}
 	root := a.root()
-	err := root.Run(ctx, helpFirst(root, spread(args, "pp", "tg", "concurrency")))
+	err := root.Run(ctx, helpFirst(root, sqlFirst(spread(args, "pp", "tg", "concurrency"))))
 	if !errors.Is(err, out.err) {
 		err = errors.Join(err, out.err)
 	}

@@ -32,6 +32,9 @@ func openOut(cmd *cli.Command, flag, path string) (*outFile, error) {
 	if err := fileHere("--"+flag, path); err != nil {
 		return nil, err
 	}
+	if path == "-" {
+		return nil, usagef("--%s -: no file is called that: leave the flag out for stdout, or write ./-", flag)
+	}
 	o := &outFile{flag: flag, path: path}
 	err := o.find()
 	if err == nil {

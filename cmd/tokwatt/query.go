@@ -6,13 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v3"
 	"golang.org/x/term"
@@ -22,7 +19,7 @@ import (
 	"tokwatt/analyze/duck/rowio"
 )
 
-var queryFormats = []string{"table", "csv", "json", "jsonl", "markdown", "parquet", "arrow"}
+var queryFormats = []string{"table", "line", "csv", "json", "jsonl", "markdown", "parquet", "arrow"}
 
 func (a *app) query() *cli.Command {
 	return &cli.Command{
@@ -34,7 +31,8 @@ requests, chunks, samples and energy and the views runs, batch_runs, summary,
 summary_long, goodput, phases and asiai; - reads it from stdin. Begin with runs
 (a row a request) and batch_runs (a row a batch), which leave warm-ups out.
 DESCRIBE runs lists its columns; what else SHOW TABLES names is for the views.
-docs/cookbook.md answers twenty questions with it.`,
+docs/cookbook.md answers twenty questions with it. A table that is wider than
+the terminal is written as records, a line a column.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "file", Usage: "`FILE` read the SQL from it"},
 			&cli.StringFlag{Name: "format", Usage: "`NAME` " + strings.Join(queryFormats, ", ")},
@@ -64,6 +62,18 @@ docs/cookbook.md answers twenty questions with it.`,
 	}
 }
 
+// sqlFirst lets the SQL of a query begin with a comment: what has a space behind
+// its dashes is no flag.
+func sqlFirst(args []string) []string {
+	out := slices.Clone(args)
+	for i, a := range args {
+		if rest, dashed := strings.CutPrefix(a, "--"); dashed && strings.TrimLeft(rest, " \t\r\n") != rest && slices.Contains(args[:i], "query") {
+			out[i] = "/**/" + a
+		}
+	}
+	return out
+}
+
 // sqlText is the statement: the argument, --file, or stdin.
 func (a *app) sqlText(cmd *cli.Command) (string, error) {
 	file := cmd.String("file")
@@ -91,6 +101,9 @@ func (a *app) sqlText(cmd *cli.Command) (string, error) {
 func (a *app) queryFormat(cmd *cli.Command) (string, error) {
 	format, out := cmd.String("format"), cmd.String("out")
 	if cmd.Bool("json") {
+		if format != "" && format != "json" {
+			return "", jsonAnd(format)
+		}
 		format = "json"
 	}
 	format = cmp.Or(format, endings[ending(out)], ending(out), "table")
@@ -132,21 +145,18 @@ func (a *app) answer(ctx context.Context, cmd *cli.Command, db *duck.DB, sql, fo
 	return nil
 }
 
-// print writes the result to stdout; of a table it says that the terminal is
-// too narrow.
+// print writes the result to stdout: a table that is wider than the terminal as
+// records.
 func (a *app) print(ctx context.Context, db *duck.DB, sql, format string) error {
 	if format != "table" {
 		return writeAnswer(ctx, a.out, db, sql, format)
 	}
-	var b strings.Builder
-	if err := writeAnswer(ctx, &b, db, sql, format); err != nil {
+	rows, err := db.Query(ctx, sql)
+	if err != nil {
 		return err
 	}
-	_, err := io.WriteString(a.out, b.String())
-	if text := tooWide(widest(b.String()), terminalWidth(a.out)); text != "" {
-		fmt.Fprintln(a.err, text)
-	}
-	return err
+	defer rows.Close()
+	return drawRows(a.out, rows, format, terminalWidth(a.out))
 }
 
 // writeAnswer runs the statement and writes its rows as they come. Parquet is
@@ -174,15 +184,6 @@ func writeArrowFile(ctx context.Context, w io.Writer, db *duck.DB, sql string) e
 	}
 	defer rows.Close()
 	return arrowio.WriteFile(w, rows.Columns(), rows.All())
-}
-
-// tooWide is a hint for a table of more columns than the terminal has; 0
-// columns are no terminal.
-func tooWide(table, terminal int) string {
-	if terminal == 0 || table <= terminal {
-		return ""
-	}
-	return fmt.Sprintf("the table is %d columns wide, the terminal %d: name fewer columns, or take --format json", table, terminal)
 }
 
 // terminalWidth is 0 where w is no terminal. Stdout is wrapped, so the file
@@ -220,78 +221,5 @@ func writeRows(w io.Writer, rows *duck.Rows, format string) error {
 	case "jsonl":
 		return rowio.WriteJSONL(w, rows.Names(), rows.All())
 	}
-	return drawRows(w, rows, format)
-}
-
-// drawRows draws a result as a table for people, on a screen or in Markdown.
-func drawRows(w io.Writer, rows *duck.Rows, format string) error {
-	var header []any
-	var numeric []int
-	for i, c := range rows.Columns() {
-		header = append(header, c.Name)
-		if isNumeric(c.Type) {
-			numeric = append(numeric, i+1)
-		}
-	}
-	t := newTable(w, header...)
-	rightAligned(t, numeric...)
-	for row, err := range rows.All() {
-		if err != nil {
-			return err
-		}
-		cells := make([]any, len(row))
-		for i, v := range row {
-			cells[i] = cell(v)
-		}
-		t.AppendRow(cells)
-	}
-	if format == "markdown" {
-		t.RenderMarkdown()
-		return nil
-	}
-	t.Render()
-	return nil
-}
-
-func isNumeric(sqlType string) bool {
-	base, _, _ := strings.Cut(sqlType, "(")
-	switch base {
-	case "DOUBLE", "FLOAT", "BIGINT", "INTEGER", "SMALLINT", "TINYINT", "HUGEINT", "UBIGINT", "UINTEGER", "DECIMAL":
-		return true
-	}
-	return false
-}
-
-// cell prints a value of a result for people.
-func cell(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return ""
-	case float64:
-		return short(v)
-	case time.Time:
-		return v.Format("2006-01-02 15:04:05Z")
-	case string:
-		return strings.Join(strings.Fields(v), " ")
-	case []any:
-		parts := make([]string, len(v))
-		for i, e := range v {
-			parts[i] = cell(e)
-		}
-		return strings.Join(parts, ", ")
-	}
-	return rowio.Text(v)
-}
-
-// short prints a number with four significant digits, so that figures beside
-// each other are rounded alike, and a whole one as it is; the formats for
-// programs have all digits.
-func short(x float64) string {
-	switch a := math.Abs(x); {
-	case x == math.Trunc(x) && a < 1e15:
-		return strconv.FormatFloat(x, 'f', -1, 64)
-	case a < 1e-3 || a >= 1e15: // NaN is neither
-		return strconv.FormatFloat(x, 'g', 4, 64)
-	}
-	return significant(x, 4)
+	return drawRows(w, rows, format, 0)
 }

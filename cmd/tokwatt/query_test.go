@@ -20,7 +20,7 @@ func TestQueryFormats(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const sql = "select engine, count(*) as n, avg(pp) as pp from runs group by engine order by engine"
 	head := map[string]string{
-		"table": "engine ", "csv": "engine,n,pp\n", "json": `[{"engine":"llama.cpp","n":`, "jsonl": `{"engine":"llama.cpp","n":`,
+		"table": "engine ", "line": "─ 1 ─", "csv": "engine,n,pp\n", "json": `[{"engine":"llama.cpp","n":`, "jsonl": `{"engine":"llama.cpp","n":`,
 		"markdown": "| engine | n | pp |\n", "parquet": "PAR1", "arrow": "\xff\xff\xff\xff",
 	}
 	for _, format := range queryFormats {
@@ -55,6 +55,33 @@ func TestQueryFormats(t *testing.T) {
 	}
 }
 
+// TestSQLMayBeginWithAComment: what begins with two dashes and a space is no flag.
+func TestSQLMayBeginWithAComment(t *testing.T) {
+	needsSQL(t)
+	t.Setenv("TOKWATT_DB", fixture(t))
+	for _, args := range [][]string{
+		{"-- how many?\nselect 7 as n"}, {"--\nselect 7 as n"}, {"-- a\n-- b\nselect 7 as n", "--format", "csv"}, {"--", "-- a\nselect 7 as n"},
+	} {
+		if r := tokwatt(t, "", append([]string{"query"}, args...)...); r.code != 0 || !strings.HasPrefix(r.out, "n\n") {
+			t.Errorf("%q: exit %d: %s%s", args, r.code, r.out, r.err)
+		}
+	}
+	if r := tokwatt(t, "", "query", "-- only a comment"); r.code != exitUsage || !strings.Contains(r.err, "the SQL is empty") {
+		t.Errorf("exit %d: %s", r.code, r.err)
+	}
+}
+
+// TestPlanKeepsItsLines: EXPLAIN answers with a drawing.
+func TestPlanKeepsItsLines(t *testing.T) {
+	needsSQL(t)
+	for _, sql := range []string{"explain select count(*) from cases", "explain analyze select count(*) from cases"} {
+		r := tokwatt(t, "", "query", "--db", fixture(t), sql)
+		if r.code != 0 || !strings.HasPrefix(r.out, "┌──") || strings.Count(r.out, "\n") < 8 {
+			t.Errorf("%s: exit %d:\n%s%s", sql, r.code, r.out, r.err)
+		}
+	}
+}
+
 func TestQueryRefusals(t *testing.T) {
 	needsSQL(t)
 	t.Setenv("TOKWATT_DB", fixture(t))
@@ -68,7 +95,7 @@ func TestQueryRefusals(t *testing.T) {
 			t.Errorf("%s: exit %d: %s%s", sql, r.code, r.out, r.err)
 		}
 	}
-	for _, args := range [][]string{{"--format", "xls", "select 1"}, {"--out", "x.xls", "select 1"}, {"select", "1"}, {}} {
+	for _, args := range [][]string{{"--format", "xls", "select 1"}, {"--out", "x.xls", "select 1"}, {"select", "1"}, {}, {"--json", "--format", "csv", "select 1"}, {"--out", "-", "--format", "csv", "select 1"}} {
 		if r := tokwatt(t, "", append([]string{"query"}, args...)...); r.code != exitUsage || strings.Count(r.err, "\n") != 1 {
 			t.Errorf("%q: exit %d: %s", args, r.code, r.err)
 		}

@@ -76,12 +76,6 @@ func TestListTakesTheRoomThereIs(t *testing.T) {
 	}
 }
 
-func TestTooWide(t *testing.T) {
-	if tooWide(81, 80) == "" || tooWide(80, 80) != "" || tooWide(900, 0) != "" {
-		t.Error("the hint comes where the table is wider than a terminal, and only there")
-	}
-}
-
 // TestQuerySaysWhereItWrote: as plot does.
 func TestQuerySaysWhereItWrote(t *testing.T) {
 	needsSQL(t)
