@@ -151,7 +151,9 @@ func TestNamesOfAxesAlign(t *testing.T) {
 		p.drawStrips(draw.NewCanvas(tr, p.width, p.height()))
 		var at []vg.Length
 		for _, panel := range fig.Panels {
-			i := slices.IndexFunc(tr.texts, func(t placed) bool { return t.text == panel.Y.Label && t.box.Max.Y-t.box.Min.Y > t.box.Max.X-t.box.Min.X })
+			i := slices.IndexFunc(tr.texts, func(t placed) bool {
+				return t.text == panel.Y.Label && t.box.Max.Y-t.box.Min.Y > t.box.Max.X-t.box.Min.X
+			})
 			at = append(at, tr.texts[i].box.Min.X)
 		}
 		if len(at) != 2 || math.Abs(float64(at[0]-at[1])) > 0.01 {

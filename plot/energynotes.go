@@ -48,6 +48,9 @@ func hollowNote(sp span) string {
 	case 0:
 		return ""
 	case sp.points:
+		if sp.whiskers == 0 {
+			return "Marks are hollow, for all are indicative: power was read at instants, and what was between them is not known."
+		}
 		return "Marks are hollow, for all are indicative: " + why + "whiskers are no bounds."
 	}
 	return "Hollow marks are indicative: " + why + "their whiskers are no bounds."

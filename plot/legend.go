@@ -66,6 +66,9 @@ func seriesEntry(f *Figure, style int, name string, th theme) entry {
 		e.width = swatchWidth
 		e.draw = func(c *draw.Canvas, from vg.Point) {
 			c.StrokeLine2(draw.LineStyle{Color: th.color(style), Width: 1.6}, from.X, from.Y, from.X+swatchWidth, from.Y)
+			if len(f.Legend) > 1 {
+				th.marker(c, style, from.Add(vg.Point{X: swatchWidth / 2}), markerRadius)
+			}
 		}
 	default:
 		e.draw = func(c *draw.Canvas, from vg.Point) {

@@ -45,6 +45,9 @@ func traceNotes(channels []*channel, panels []Panel, window stretch) []string {
 			notes = append(notes, fmt.Sprintf(kind.says, strings.Join(names, ", ")))
 		}
 	}
+	if slices.ContainsFunc(panels, func(p Panel) bool { return len(p.Traces) > 1 }) {
+		notes = append(notes, "Shapes on lines tell them apart, and are no readings.")
+	}
 	for _, p := range panels {
 		for _, t := range p.Traces {
 			if t.Columns != nil {

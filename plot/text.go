@@ -147,14 +147,20 @@ func wrap(sty text.Style, s string, width vg.Length) []string {
 	return append(lines, line)
 }
 
-// withUnits joins a number and the unit behind it, which a line must not part.
+// withUnits joins a number and the unit behind it or the key before it, which a
+// line must not part.
 func withUnits(words []string) []string {
+	digit := func(c byte) bool { return '0' <= c && c <= '9' }
 	var out []string
 	for _, w := range words {
-		unit := slices.Contains([]string{"%", "ms", "s", "min", "h", "W", "J"}, strings.TrimRight(w, ".,;:)"))
-		if n := len(out); n > 0 && unit && unicode.IsDigit(rune(out[n-1][len(out[n-1])-1])) {
-			out[n-1] += " " + w
-			continue
+		if n := len(out); n > 0 {
+			before := out[n-1]
+			unit := digit(before[len(before)-1]) && slices.Contains([]string{"%", "ms", "s", "min", "h", "W", "J"}, strings.TrimRight(w, ".,;:)"))
+			value := digit(w[0]) && slices.Contains([]string{"pp", "tg", "concurrency", "session"}, before)
+			if unit || value {
+				out[n-1] += " " + w
+				continue
+			}
 		}
 		out = append(out, w)
 	}

@@ -11,11 +11,11 @@ import (
 // No line begins with the unit of the number that ends the one before.
 func TestUnitsStayWithNumbers(t *testing.T) {
 	sty := textStyle(noteSize, nil)
-	const text = "Whiskers: 95 % interval of 1,234 ms, 12 s and 3 h; of 7 batches 5 W."
-	for width := vg.Length(40); width < 300; width++ {
+	const text = "Whiskers: 95 % interval of 1,234 ms, 12 s and 3 h; of 7 batches 5 W. pp 512 · tg 128"
+	for width := vg.Length(48); width < 300; width++ {
 		lines := wrap(sty, text, width)
 		for _, l := range lines {
-			if first, _, _ := strings.Cut(l, " "); slices.Contains([]string{"%", "ms,", "s", "h;", "W."}, first) {
+			if first, _, _ := strings.Cut(l, " "); slices.Contains([]string{"%", "ms,", "s", "h;", "W.", "512", "128"}, first) {
 				t.Fatalf("%v points: %q", width, lines)
 			}
 		}

@@ -147,3 +147,52 @@ func BenchmarkDrawTrace(b *testing.B) {
 	}
 	b.ReportMetric(float64(len(g.Traces[0].Stretches)), "stretches")
 }
+
+// Traces beside each other carry their shapes, at places of their own and on
+// their lines.
+func TestShapesOnTraces(t *testing.T) {
+	for _, pic := range powerGallery() {
+		fig, err := pic.build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range fig.Panels {
+			taken := map[float64]bool{}
+			for i, trace := range p.Traces {
+				shapes := shapesOn(trace, p.X, i, len(p.Traces))
+				if len(shapes) == 0 {
+					t.Errorf("%s: %s has no shape", pic.name, trace.Name)
+				}
+				lo, hi := traceExtent(trace)
+				for _, s := range shapes {
+					if taken[s.T] || s.V < lo || s.V > hi {
+						t.Errorf("%s: %s has a shape at %v, from %v to %v", pic.name, trace.Name, s, lo, hi)
+					}
+					taken[s.T] = true
+				}
+			}
+		}
+	}
+	gap := Trace{Lines: [][]Vertex{{{0, 1}, {1, 3}}, {{9, 5}, {10, 5}}}}
+	if v, ok := gap.valueAt(0.5); !ok || v != 2 {
+		t.Errorf("%v between 1 and 3", v)
+	}
+	if v, ok := gap.valueAt(5); ok {
+		t.Errorf("%v where nothing is known", v)
+	}
+}
+
+func traceExtent(t Trace) (lo, hi float64) {
+	lo, hi = math.Inf(1), math.Inf(-1)
+	for _, l := range t.Lines {
+		for _, v := range l {
+			lo, hi = math.Min(lo, v.V), math.Max(hi, v.V)
+		}
+	}
+	for _, r := range t.Columns {
+		for _, c := range r {
+			lo, hi = math.Min(lo, c.Mean), math.Max(hi, c.Mean)
+		}
+	}
+	return lo, hi
+}

@@ -109,6 +109,51 @@ func (m traceMarks) Plot(c draw.Canvas, g *gonum.Plot) {
 			m.stroke(&c, mean, meanWidth, m.th.color(t.Style))
 		}
 	}
+	if len(m.panel.Traces) < 2 {
+		return
+	}
+	for i, t := range m.panel.Traces {
+		for _, v := range shapesOn(t, m.panel.X, i, len(m.panel.Traces)) {
+			m.th.marker(&c, t.Style, vg.Point{X: x(v.T), Y: y(v.V)}, markerRadius)
+		}
+	}
+}
+
+// shapesEach is on how many places of an axis a trace carries its shape.
+const shapesEach = 6
+
+// shapesOn are the places where the i-th of n traces carries the shape that tells
+// it from the others where there are no colours: on the line, and beside the
+// shapes of the others. There is none where nothing is known.
+func shapesOn(t Trace, axis Axis, i, n int) []Vertex {
+	var list []Vertex
+	for k := range shapesEach {
+		at := axis.Min + (axis.Max-axis.Min)*(float64(k)+(float64(i)+0.5)/float64(n))/shapesEach
+		if v, ok := t.valueAt(at); ok {
+			list = append(list, Vertex{at, v})
+		}
+	}
+	return list
+}
+
+// valueAt is what the line shows at an instant.
+func (t Trace) valueAt(at float64) (float64, bool) {
+	for _, line := range t.Lines {
+		for i := 1; i < len(line); i++ {
+			if a, b := line[i-1], line[i]; a.T <= at && at < b.T {
+				return along(a, b, at).V, true
+			}
+		}
+	}
+	for _, run := range t.Columns {
+		for i := 1; i < len(run); i++ {
+			a, b := Vertex{(run[i-1].From + run[i-1].To) / 2, run[i-1].Mean}, Vertex{(run[i].From + run[i].To) / 2, run[i].Mean}
+			if a.T <= at && at < b.T {
+				return along(a, b, at).V, true
+			}
+		}
+	}
+	return 0, false
 }
 
 // line draws an unbroken part of a trace. One of no length is a point.

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,5 +79,47 @@ func TestPlotKinds(t *testing.T) {
 	}
 	if svg, _ := os.ReadFile(filepath.Join(dir, "e.svg")); !strings.Contains(string(svg), "scope system") || !strings.Contains(string(svg), "indicative") {
 		t.Error("the energy does not name its scope, or that it is indicative")
+	}
+}
+
+// TestPlotOfNodes: what exo measured on one to four machines, as its results have
+// it, has an axis of nodes; figures of one metric are a column wide.
+func TestPlotOfNodes(t *testing.T) {
+	needsSQL(t)
+	var runs []string
+	for _, nodes := range []int{1, 2, 4} {
+		for repeat := range 6 {
+			runs = append(runs, fmt.Sprintf(`{"elapsed_s": 2, "stats": {"prompt_tps": %d, "generation_tps": %d, "prompt_tokens": 512, "generation_tokens": 128},
+				"power_usage": {"elapsed_seconds": 1.9, "nodes": [], "total_energy_joules": %d}, "model_id": "org/model", "placement_sharding": "Tensor",
+				"placement_instance_meta": "MlxJaccl", "placement_nodes": %d, "instance_id": "i", "pp_tokens": 512, "tg": 128, "repeat_index": %d, "concurrency": 1}`,
+				1800*nodes+repeat, 40+nodes, 200*nodes+repeat, nodes, repeat))
+		}
+	}
+	t.Chdir(t.TempDir())
+	t.Setenv("TOKWATT_DB", "t.db")
+	file := `{"runs": [` + strings.Join(runs, ",") + `], "cluster": {"nodeIdentities": {}}, "system_metrics": {}}`
+	if err := os.WriteFile("exo.json", []byte(file), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := tokwatt(t, "", "import", "exo.json"); got.code != 0 {
+		t.Fatal(got.err)
+	}
+	for _, args := range [][]string{{"scaling"}, {"energy", "--x", "nodes"}, {"scaling", "--x", "nodes", "--y", "generation_tps"}} {
+		if got := tokwatt(t, "", slices.Concat([]string{"plot"}, args, []string{"--out", "n.svg"})...); got.code != 0 {
+			t.Errorf("%q: %s", args, got.err)
+			continue
+		}
+		svg, err := os.ReadFile("n.svg")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"nodes<", ">Nodes<", ">1<", ">2<", ">4<", "Median of 6 batches per point"} {
+			if !bytes.Contains(svg, []byte(want)) {
+				t.Errorf("%q: no %s", args, want)
+			}
+		}
+		if narrow := bytes.Contains(svg, []byte(`width="240.94pt"`)); narrow != (len(args) > 1) {
+			t.Errorf("%q: a column wide: %v", args, narrow)
+		}
 	}
 }
