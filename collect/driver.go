@@ -95,7 +95,7 @@ type Stream interface {
 // Arrival is one chunk on its way to the record.
 type Arrival struct {
 	Chunk          // T is on the segment's clock
-	Text   string  // the output text it brought
+	Text   string  // the output text it brought; with the report, what an engine held back of it
 	Hidden int64   // code points of output that came with Text and is not of its kind
 	Report *Report // non-nil in the last arrival only
 	// The rest is said with the report.

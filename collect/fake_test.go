@@ -46,6 +46,7 @@ type fakeAnswer struct {
 	silent bool          // no output at all
 	hidden int64         // of each token
 	report *Report       // instead of the usual one
+	rest   string        // text that comes with the report
 }
 
 func (d *fakeDriver) Targets(_ context.Context, spec Spec) iter.Seq2[Target, error] {
@@ -173,7 +174,7 @@ func (s *fakeStream) Arrivals() iter.Seq2[Arrival, error] {
 		}
 		end := s.e.clock.Now()
 		sleep(s.ctx, s.a.linger)
-		if yield(Arrival{Chunk: Chunk{T: end, Kind: KindReport}, Report: &report}, nil) && s.a.err != nil {
+		if yield(Arrival{Chunk: Chunk{T: end, Kind: KindReport}, Report: &report, Text: s.a.rest}, nil) && s.a.err != nil {
 			yield(Arrival{}, s.a.err)
 		}
 	}

@@ -132,6 +132,7 @@ func TestRecount(t *testing.T) {
 		"sized":   {Spec{PP: []int64{5}, TG: []int64{3}}, fakeAnswer{}, &Recount{12, 4}},
 		"own":     {Spec{Prompts: []Text{{Text: "x", Limit: 3}}}, fakeAnswer{}, &Recount{12, 4}},
 		"failed":  {Spec{PP: []int64{5}, TG: []int64{3}}, fakeAnswer{tokens: 2, err: Failf(ErrReset, "reset")}, &Recount{8, 4}},
+		"rest":    {Spec{PP: []int64{5}, TG: []int64{3}}, fakeAnswer{rest: "\uFFFD"}, &Recount{15, 4}},
 		"hidden":  {Spec{PP: []int64{5}, TG: []int64{3}}, fakeAnswer{hidden: 1}, nil},
 		"nothing": {Spec{PP: []int64{5}, TG: []int64{3}}, fakeAnswer{silent: true}, nil},
 	} {
@@ -157,6 +158,9 @@ func TestRecount(t *testing.T) {
 					for _, q := range b.Requests {
 						if fmt.Sprint(q.Recount) != fmt.Sprint(c.want) {
 							t.Errorf("recount %v, want %v", q.Recount, c.want)
+						}
+						if rest := c.answer.rest; !strings.HasSuffix(q.Preview, rest) || rest != "" && (q.OutputChars != 13 || len(q.Chunks) != 3) {
+							t.Errorf("%d chunks of %d characters: %q", len(q.Chunks), q.OutputChars, q.Preview)
 						}
 					}
 				}

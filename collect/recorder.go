@@ -172,6 +172,8 @@ func (r *recorder) add(a Arrival) {
 			r.first()
 			r.first = nil
 		}
+	}
+	if a.Kind.Output() || a.Text != "" {
 		r.said.add(a.Text, a.Hidden > 0)
 	}
 	req.OutputChars += a.Hidden
@@ -179,7 +181,7 @@ func (r *recorder) add(a Arrival) {
 		return
 	}
 	req.OutputChars += int64(utf8.RuneCountInString(a.Text))
-	if a.Kind == KindContent {
+	if a.Kind == KindContent || a.Report != nil {
 		r.show(a.Text)
 	}
 }

@@ -99,6 +99,7 @@ func pull(s collect.Stream, each func(n int)) answer {
 			out.err = err
 		case a.Report != nil:
 			out.report = a.Report
+			out.text += a.Text
 		default:
 			out.text += a.Text
 			out.chunks = append(out.chunks, a)

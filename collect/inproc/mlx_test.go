@@ -52,11 +52,11 @@ func TestMLX(t *testing.T) {
 	}
 }
 
-// numbers decodes each token as "t".
+// numbers decodes each token as "t", and has half a character left in the end.
 type numbers struct{}
 
 func (numbers) Next(int32) string { return "t" }
-func (numbers) End() string       { return "" }
+func (numbers) End() string       { return "\uFFFD" }
 
 // TestEncoder measures a folder whose tokens somebody else makes.
 func TestEncoder(t *testing.T) {
@@ -95,7 +95,14 @@ func TestEncoder(t *testing.T) {
 		t.Errorf("counted %+v, %v", counted, err)
 	}
 	a := together(t, e, 1, collect.Call{Prompt: prompt, MaxTokens: 3, BanEOS: true}, nil)[0]
-	if a.err != nil || a.report == nil || *a.report.PromptTokens != 10 || strings.Count(a.text, "t") != 3 {
+	if a.err != nil || a.report == nil || *a.report.PromptTokens != 10 || a.text != "ttt\uFFFD" || len(a.chunks) != 3 {
 		t.Errorf("%+v", a)
+	}
+	s, err := e.Open(t.Context(), collect.Call{Prompt: prompt, MaxTokens: 3, BanEOS: true, Streams: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := pull(s, nil); a.err != nil || a.text != "ttt\uFFFD" || len(a.chunks) != 1 {
+		t.Errorf("in one piece: %+v", a)
 	}
 }

@@ -126,6 +126,9 @@ func (s *stream) line(l line, yield func(collect.Arrival, error) bool) error {
 	case f.Done != nil:
 		s.over, s.size = true, len(l.text)
 		s.statistics(f.Done)
+		if s.whole {
+			s.held.WriteString(s.rest())
+		}
 		return nil
 	case f.Token != nil && s.whole:
 		s.held.WriteString(f.Text)
@@ -165,9 +168,25 @@ func (s *stream) body(yield func(collect.Arrival, error) bool) error {
 	return nil
 }
 
+// rest is the text that was held back for a character that no token completed.
+// It comes only once.
+func (s *stream) rest() string {
+	if s.decoder == nil {
+		return ""
+	}
+	text := s.decoder.End()
+	s.decoder = nil
+	return text
+}
+
 // ending is the last arrival, with the report of what is known.
 func (s *stream) ending() collect.Arrival {
+	text := ""
+	if !s.whole {
+		text = s.rest()
+	}
 	return collect.Arrival{
+		Text:        text,
 		Chunk:       collect.Chunk{T: s.last, Bytes: int32(s.size), Tokens: collect.TokensUnknown, Kind: collect.KindReport},
 		Report:      &s.report,
 		NotStreamed: s.whole,
