@@ -57,6 +57,15 @@ func ofSummaries(draw func([]analyze.Summary, plot.Options) (*plot.Figure, error
 
 // chosenCases are the summaries that --where keeps, with their batches.
 func chosenCases(ctx context.Context, cmd *cli.Command, db *duck.DB, ids []string) ([]analyze.Summary, plot.Options, error) {
+	read := func() ([]analyze.Summary, error) {
+		return db.Summaries(ctx, duck.SummaryFilter{Sessions: ids, Points: true})
+	}
+	return chosen(cmd, read, func(s *analyze.Summary) *analyze.Summary { return s })
+}
+
+// chosen are the cases that --where keeps, and the options of their figure. The
+// flags are read before anything is asked.
+func chosen[C any](cmd *cli.Command, read func() ([]C, error), summary func(*C) *analyze.Summary) ([]C, plot.Options, error) {
 	opt, err := plotOptions(cmd)
 	if err != nil {
 		return nil, opt, err
@@ -65,28 +74,17 @@ func chosenCases(ctx context.Context, cmd *cli.Command, db *duck.DB, ids []strin
 	if err != nil {
 		return nil, opt, err
 	}
-	rows, err := db.Summaries(ctx, duck.SummaryFilter{Sessions: ids, Points: true})
+	cases, err := read()
 	if err != nil {
 		return nil, opt, err
 	}
-	rows, err = kept(rows, wanted, func(s *analyze.Summary) *analyze.Summary { return s })
-	return rows, opt, err
+	cases, err = kept(cases, wanted, summary)
+	return cases, opt, err
 }
 
 func energyFigure(ctx context.Context, cmd *cli.Command, db *duck.DB, ids []string) (*plot.Figure, error) {
-	opt, err := plotOptions(cmd)
-	if err != nil {
-		return nil, err
-	}
-	wanted, err := caseConditions(cmd)
-	if err != nil {
-		return nil, err
-	}
-	cases, err := db.EnergyCases(ctx, duck.SummaryFilter{Sessions: ids})
-	if err != nil {
-		return nil, err
-	}
-	cases, err = kept(cases, wanted, func(c *analyze.EnergyCase) *analyze.Summary { return &c.Summary })
+	read := func() ([]analyze.EnergyCase, error) { return db.EnergyCases(ctx, duck.SummaryFilter{Sessions: ids}) }
+	cases, opt, err := chosen(cmd, read, func(c *analyze.EnergyCase) *analyze.Summary { return &c.Summary })
 	if err != nil {
 		return nil, err
 	}

@@ -83,6 +83,7 @@ type reporter struct {
 	targets   answer
 	cases     answer
 	summaries []analyze.EnergyCase
+	requested int64 // requests, warm-ups too
 
 	sensors    []*collect.Sensors
 	unmeasured []string // what was not, and why, in sentences
@@ -126,6 +127,11 @@ func (r *reporter) read(ctx context.Context) (err error) {
 	if err = r.readSegments(); err != nil {
 		return err
 	}
+	total, err := r.ask(ctx, "select count(*) as n from requests where "+r.of())
+	if err != nil {
+		return err
+	}
+	r.requested, _ = total.value(0, "n").(int64)
 	r.summaries, err = r.db.EnergyCases(ctx, duck.SummaryFilter{Sessions: []string{r.id}, Points: true})
 	return err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -142,12 +143,8 @@ func (r *reporter) failures(ctx context.Context) (report.Section, error) {
 	if err != nil {
 		return s, err
 	}
-	n, err := r.requestCount(ctx)
-	if err != nil {
-		return s, err
-	}
 	switch {
-	case n == 0:
+	case r.requested == 0:
 		s.Text = append([]string{"No request was made."}, r.unmeasured...)
 	case len(found.rows) == 0:
 		s.Text = []string{"No request failed, and none is invalid."}
@@ -164,35 +161,16 @@ func (r *reporter) failures(ctx context.Context) (report.Section, error) {
 	}
 	t := report.Table{Caption: "Flags on requests and batches", Keys: 1, Columns: []report.Column{{Head: "flag"}, {Head: "n", Number: true}, {Head: "meaning"}}}
 	for i := range flags.rows {
-		t.Rows = append(t.Rows, []string{flags.text(i, "flag"), flags.text(i, "n"), flagMeaning(flags.text(i, "flag"))})
+		t.Rows = append(t.Rows, []string{flags.text(i, "flag"), flags.text(i, "n"), cmp.Or(meaning(flags.text(i, "flag")), "not known to this tokwatt")})
 	}
 	s.Tables = append(s.Tables, t)
 	return s, nil
 }
 
-func flagMeaning(name string) string {
-	for _, f := range analyze.Flags() {
-		if f.Name == name {
-			return f.Meaning
-		}
-	}
-	return "not known to this tokwatt"
-}
-
-func (r *reporter) requestCount(ctx context.Context) (int64, error) {
-	total, err := r.ask(ctx, "select count(*) as n from requests where "+r.of())
-	n, _ := total.value(0, "n").(int64)
-	return n, err
-}
-
 // requests are the single rows.
 func (r *reporter) requests(ctx context.Context) (report.Section, error) {
 	s := report.Section{ID: "requests", Title: "Requests"}
-	n, err := r.requestCount(ctx)
-	if err != nil {
-		return s, err
-	}
-	if n == 0 {
+	if r.requested == 0 {
 		s.Text = []string{"There is none."}
 		return s, nil
 	}
@@ -205,7 +183,7 @@ func (r *reporter) requests(ctx context.Context) (report.Section, error) {
 	if err != nil {
 		return s, err
 	}
-	t := found.table(fmt.Sprintf("One by one (%s)", shownOf(int(n), "request")), 1)
+	t := found.table(fmt.Sprintf("One by one (%s)", shownOf(int(r.requested), "request")), 1)
 	t.Folded = true
 	s.Tables = []report.Table{t}
 	return s, nil

@@ -267,16 +267,20 @@ func (a *app) printTally(title string, list []tally) {
 	t := newTable(a.out, "n", title)
 	wrapped(t, 2, 70)
 	for _, e := range list {
-		t.AppendRow([]any{e.N, e.What + meaning(e.What)})
+		what := e.What
+		if m := meaning(what); m != "" {
+			what += ": " + m
+		}
+		t.AppendRow([]any{e.N, what})
 	}
 	t.Render()
 }
 
-// meaning explains a flag.
-func meaning(what string) string {
+// meaning explains a flag; empty for what is none.
+func meaning(flag string) string {
 	for _, f := range analyze.Flags() {
-		if f.Name == what {
-			return ": " + f.Meaning
+		if f.Name == flag {
+			return f.Meaning
 		}
 	}
 	return ""
