@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tokwatt/analyze"
@@ -209,5 +210,9 @@ func fewBatches(rows []analyze.Summary) []string {
 	if fewest >= 6 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s in the smallest case: a median has no 95 %% interval under 6", plural(fewest, "batch"))}
+	note := fmt.Sprintf("%s in the smallest case: a median has no 95 %% interval under 6", plural(fewest, "batch"))
+	if slices.ContainsFunc(rows, func(s analyze.Summary) bool { return s.CV != nil && guessed(medianCount(s)) }) {
+		note += ", and the class of a CV under 4 is a guess (?)"
+	}
+	return []string{note}
 }

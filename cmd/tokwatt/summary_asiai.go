@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -49,70 +50,106 @@ func writeAsiai(w io.Writer, rows []analyze.Asiai, format string, notes map[targ
 	}
 	r := rows[0]
 	fmt.Fprintf(w, title, strings.Join([]string{shortID(r.SessionID), r.Date + " UTC", r.Host}, "  "))
-	t := asiaiTable(w, rows, format)
 	if format == "markdown" {
-		t.RenderMarkdown()
+		asiaiRows(w, rows).RenderMarkdown()
 		fmt.Fprintln(w)
 	} else {
-		t.Render()
+		for part := range slices.Chunk(rows, asiaiAcross) {
+			if &part[0] != &rows[0] {
+				fmt.Fprintln(w)
+			}
+			asiaiLines(w, part, asiaiFigures(rows)).Render()
+		}
 	}
 	for _, n := range asiaiNotes(rows, format, notes) {
 		fmt.Fprintf(w, note, noteText(n, format))
 	}
 }
 
-// asiaiColumn is a column of two lines: a figure, and below it one that
-// belongs to it.
-type asiaiColumn struct {
-	head  string
-	cells func(analyze.Asiai) (upper, lower string)
+// asiaiFigure is one figure of each target.
+type asiaiFigure struct {
+	head string
+	cell func(analyze.Asiai) string
 }
 
-func asiaiColumns(rows []analyze.Asiai) []asiaiColumn {
-	columns := []asiaiColumn{
-		{"engine\nmodel", func(r analyze.Asiai) (string, string) {
-			return strings.TrimSpace(r.Engine + " " + r.EngineVersion), strings.TrimSpace(r.ModelID + " " + r.Quantization + " " + placement(r.Sharding, r.InstanceMeta, r.Nodes))
-		}},
-		{"tok/s\nmean±sd", func(r analyze.Asiai) (string, string) {
+// asiaiFigures are those that any target has, by their numbers in the
+// specification, with what is read beside them.
+func asiaiFigures(rows []analyze.Asiai) []asiaiFigure {
+	of := func(x func(analyze.Asiai) *float64) func(analyze.Asiai) string {
+		return func(r analyze.Asiai) string { return figure(x(r)) }
+	}
+	some := func(has func(analyze.Asiai) bool) bool { return slices.ContainsFunc(rows, has) }
+	out := []asiaiFigure{
+		{"M1 tok/s", of(func(r analyze.Asiai) *float64 { return r.TokPerSec })},
+		{"mean tok/s", of(func(r analyze.Asiai) *float64 { return r.TokPerSecMean })},
+		{"M8 sd tok/s", func(r analyze.Asiai) string {
 			if r.StdDevTokS == nil {
-				return figure(r.TokPerSec), ""
+				return figure(nil)
 			}
-			return figure(r.TokPerSec), figure(r.TokPerSecMean) + "±" + deviation(*r.StdDevTokS)
+			return deviation(*r.StdDevTokS)
 		}},
-		{"CV %\n", func(r analyze.Asiai) (string, string) { return percent(r.CV), r.Stability }},
-		{"resp.\ntok/s", func(r analyze.Asiai) (string, string) { return figure(r.TokPerSecResponse), "" }},
-		{"TTFT\nms", func(r analyze.Asiai) (string, string) { return figure(r.TTFTMS), "" }},
-		{"total\ngen ms", func(r analyze.Asiai) (string, string) {
-			return figure(r.TotalDurationMS), figure(r.GenerationDurationMS)
+		{"CV %", func(r analyze.Asiai) string {
+			return strings.TrimSpace(percent(r.CV) + " " + classOf(r.Stability, 1+r.NRates-r.NKinds))
 		}},
-		{"n\ntokens", func(r analyze.Asiai) (string, string) { return fmt.Sprint(r.NRuns), figure(r.TokensGenerated) }},
+		{"resp. tok/s", of(func(r analyze.Asiai) *float64 { return r.TokPerSecResponse })},
+		{"M2 TTFT ms", of(func(r analyze.Asiai) *float64 { return r.TTFTMS })},
+		{"M3 total ms", of(func(r analyze.Asiai) *float64 { return r.TotalDurationMS })},
+		{"M4 tokens", of(func(r analyze.Asiai) *float64 { return r.TokensGenerated })},
+		{"M5 gen ms", of(func(r analyze.Asiai) *float64 { return r.GenerationDurationMS })},
 	}
-	if slices.ContainsFunc(rows, func(r analyze.Asiai) bool { return r.PowerWatts != nil }) {
-		columns = append(columns, asiaiColumn{"W\ntok/s/W", func(r analyze.Asiai) (string, string) { return figure(r.PowerWatts), figure(r.TokPerSecPerWatt) }})
+	if some(func(r analyze.Asiai) bool { return r.PowerWatts != nil }) {
+		out = append(out, asiaiFigure{"M6 W", of(func(r analyze.Asiai) *float64 { return r.PowerWatts })},
+			asiaiFigure{"M7 tok/s/W", of(func(r analyze.Asiai) *float64 { return r.TokPerSecPerWatt })})
 	}
-	return columns
+	return append(out, asiaiFigure{"runs", func(r analyze.Asiai) string { return strconv.FormatInt(r.NRuns, 10) }})
 }
 
-func asiaiTable(w io.Writer, rows []analyze.Asiai, format string) table.Writer {
-	join := func(upper, lower string) string { return strings.TrimRight(upper+"\n"+lower, "\n") }
-	if format == "markdown" {
-		join = func(upper, lower string) string { return strings.Trim(upper+" / "+lower, "/ ") }
-	}
-	columns := asiaiColumns(rows)
-	var header []any
-	for _, c := range columns {
-		header = append(header, join(strings.Split(c.head, "\n")[0], strings.Split(c.head, "\n")[1]))
+// asiaiModel is a target's model with how it is stored and placed.
+func asiaiModel(r analyze.Asiai) string {
+	return strings.Join(strings.Fields(r.ModelID+" "+r.Quantization+" "+placement(r.Sharding, r.InstanceMeta, r.Nodes)), " ")
+}
+
+// asiaiRows is the table for a page: a row a target, a column a figure.
+func asiaiRows(w io.Writer, rows []analyze.Asiai) table.Writer {
+	figures := asiaiFigures(rows)
+	header := []any{"engine", "model"}
+	var right []int
+	for _, f := range figures {
+		header = append(header, f.head)
+		right = append(right, len(header))
 	}
 	t := newTable(w, header...)
-	config := []table.ColumnConfig{{Number: 1, WidthMax: 22, WidthMaxEnforcer: text.WrapText}}
-	for i := range columns[1:] {
-		config = append(config, table.ColumnConfig{Number: i + 2, Align: text.AlignRight, AlignHeader: text.AlignRight})
-	}
-	t.SetColumnConfigs(config)
+	rightAligned(t, right...)
 	for _, r := range rows {
-		var row []any
-		for _, c := range columns {
-			row = append(row, join(c.cells(r)))
+		row := []any{strings.TrimSpace(r.Engine + " " + r.EngineVersion), asiaiModel(r)}
+		for _, f := range figures {
+			row = append(row, f.cell(r))
+		}
+		t.AppendRow(row)
+	}
+	return t
+}
+
+// asiaiAcross is how many targets stand beside each other on a screen.
+const asiaiAcross = 4
+
+// asiaiLines is the table for a screen: a line a figure, a column a target.
+func asiaiLines(w io.Writer, rows []analyze.Asiai, figures []asiaiFigure) table.Writer {
+	width := min(28, (screenWidth-len("mean tok/s "))/len(rows)-2)
+	header, model := []any{""}, []any{"model"}
+	columns := []table.ColumnConfig{{Number: 1}}
+	for _, r := range rows {
+		header = append(header, text.WrapSoft(strings.TrimSpace(r.Engine+" "+r.EngineVersion), width))
+		model = append(model, text.WrapSoft(asiaiModel(r), width))
+		columns = append(columns, table.ColumnConfig{Number: len(header), Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	t := newTable(w, header...)
+	t.SetColumnConfigs(columns)
+	t.AppendRow(model)
+	for _, f := range figures {
+		row := []any{f.head}
+		for _, r := range rows {
+			row = append(row, f.cell(r))
 		}
 		t.AppendRow(row)
 	}
@@ -122,7 +159,7 @@ func asiaiTable(w io.Writer, rows []analyze.Asiai, format string) table.Writer {
 // asiaiNotes explain the table, and say of each target what a reader must mind.
 func asiaiNotes(rows []analyze.Asiai, format string, notes map[targetKey][]string) []string {
 	out := []string{
-		"medians; ±sd is M8, the spread within each prompt kind; CV: sd over the mean",
+		"medians; M8: the spread within each prompt kind; CV: that over the mean",
 		"resp. tok/s: to the end of the response, as asiai's own client measures; tok/s (M1) to the last output",
 	}
 	if format != "markdown" {
@@ -173,6 +210,12 @@ func asiaiRemarks(r analyze.Asiai) []string {
 		out = append(out, "sd in the sample form, by degrees of freedom: "+deviation(*r.PooledSDSample)+", the one to quote: M8's reads low at few runs")
 	case r.NRates > 0:
 		out = append(out, "no prompt kind has two runs: no sd and no class")
+	}
+	if r.NRates < r.NRuns {
+		out = append(out, fmt.Sprintf("tok/s of %d of %s: M1 is not measurable under 10 ms of output, nor where tokens were estimated", r.NRates, plural(r.NRuns, "run")))
+	}
+	if r.StdDevTokS != nil && guessed(1+r.NRates-r.NKinds) {
+		out = append(out, "a class with ? is a guess: of too few runs of a kind")
 	}
 	if r.NWarm > 0 {
 		out = append(out, plural(r.NWarm, "request")+" hit a prefix cache: warm TTFT; `tokwatt summary` has them apart")

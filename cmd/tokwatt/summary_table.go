@@ -197,13 +197,31 @@ func inFigures(s analyze.Summary) int64 {
 }
 
 func stabilityCell(s analyze.Summary, format string, plain bool) string {
+	class := classOf(s.Stability, medianCount(s))
 	switch {
 	case s.CV == nil, plain:
 		return percent(s.CV)
 	case format == "markdown":
-		return percent(s.CV) + " " + s.Stability
+		return percent(s.CV) + " " + class
 	}
-	return percent(s.CV) + "\n" + s.Stability
+	return percent(s.CV) + "\n" + class
+}
+
+// medianCount is how many batch medians a row's CV is of, at most.
+func medianCount(s analyze.Summary) int64 {
+	return min(s.NBatches, s.Stats["generation_tps"].N)
+}
+
+// guessed reports whether a spread of n values says next to nothing: of two that
+// are like each other by chance the next may be far off.
+func guessed(n int64) bool { return n < 4 }
+
+// classOf is the class of a CV, with a question mark where it is a guess.
+func classOf(class string, n int64) string {
+	if class != "" && guessed(n) {
+		return class + "?"
+	}
+	return class
 }
 
 // fewerBehind says of the column with the fewest requests behind a median how

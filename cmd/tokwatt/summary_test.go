@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -91,9 +92,9 @@ func TestSummaryAsiai(t *testing.T) {
 		t.Errorf("%v", rows[0])
 	}
 	out := tokwatt(t, "", "summary", "--asiai", "--db", db).out
-	for _, want := range []string{"64.4±0.71", "form, by degrees of freedom: 0.82", "no power was measured", "stable",
+	for _, want := range []string{"mean tok/s 64.4", "M8 sd tok/s 0.71", "CV % 1.10 stable ", "form, by degrees of freedom: 0.82", "no power was measured", "stable",
 		"this client's own error: TTFT 0.021 ms", "; stamps of the kernel"} {
-		if !strings.Contains(out, want) {
+		if !strings.Contains(flat(out), want) {
 			t.Errorf("%q is missing:\n%s", want, out)
 		}
 	}
@@ -115,24 +116,58 @@ func TestAsiaiTableFitsAScreen(t *testing.T) {
 	other := row
 	other.TargetID, other.Engine, other.EngineVersion, other.PowerWatts, other.StdDevTokS, other.PooledSDSample = 2, "reference", "", nil, nil, nil
 	var b bytes.Buffer
-	writeAsiai(&b, []analyze.Asiai{row, other}, "table", nil)
-	for _, line := range strings.Split(b.String(), "\n") {
-		if n := len([]rune(line)); n > screenColumns {
-			t.Errorf("a line of %d columns: %s", n, line)
+	for n := 1; n <= 2*asiaiAcross+1; n++ {
+		b.Reset()
+		writeAsiai(&b, slices.Repeat([]analyze.Asiai{row}, n), "table", nil)
+		for _, line := range strings.Split(b.String(), "\n") {
+			if w := len([]rune(line)); w > screenColumns {
+				t.Errorf("%d targets: a line of %d columns: %s", n, w, line)
+			}
+		}
+		if got := strings.Count(b.String(), "64321"); got != n {
+			t.Errorf("%d targets: %d are in the table:\n%s", n, got, b.String())
 		}
 	}
-	for _, want := range []string{"reference ", "Qwen3-Coder-30B-A3B", "121.9±11", "5.76", "3 requests hit a prefix cache", "llama.cpp Qwen3-Coder-30B-A3B-Instruct:"} {
-		if want == "121.9±11" {
-			want = "122±11"
-		}
-		if !strings.Contains(b.String(), want) {
+	b.Reset()
+	writeAsiai(&b, []analyze.Asiai{row, other}, "table", nil)
+	for _, want := range []string{"reference ", "Qwen3-Coder-30B-A3B", "mean tok/s 122 122", "M8 sd tok/s 11 –", "CV % 8.70 variable 8.70 variable", "M7 tok/s/W 5.76 5.76",
+		"3 requests hit a prefix cache", "llama.cpp Qwen3-Coder-30B-A3B-Instruct:"} {
+		if !strings.Contains(flat(b.String()), want) {
 			t.Errorf("%q is missing:\n%s", want, b.String())
 		}
 	}
 	b.Reset()
 	writeAsiai(&b, []analyze.Asiai{row, other}, "markdown", map[targetKey][]string{{"", 2}: {"one failed"}})
-	if text := b.String(); !strings.Contains(text, "\n| llama.cpp b7310 / Qwen3-Coder-30B") || !strings.Contains(text, "- reference Qwen3-Coder-30B-A3B-Instruct: one failed") {
+	if text := b.String(); !strings.Contains(text, "\n| llama.cpp b7310 | Qwen3-Coder-30B") || !strings.Contains(text, "- reference Qwen3-Coder-30B-A3B-Instruct: one failed") {
 		t.Errorf("markdown:\n%s", text)
+	}
+}
+
+// TestSpreadOfFewIsAGuess: a class of two or three values has a question mark,
+// and so the reason; SQL has it as the rule says.
+func TestSpreadOfFewIsAGuess(t *testing.T) {
+	needsSQL(t)
+	for n, guess := range map[int]bool{2: true, 3: true, 4: false, 7: false} {
+		db := storeOf(t, kindsOf(collect.TargetInfo{Engine: "lmstudio", Driver: "openai", ModelID: "demo"}, func(*collect.Request) {}, slices.Repeat([]float64{100, 101}, n)[:n])...)
+		for args, note := range map[string]string{"": "the class of a CV under 4 is a guess (?)", "--asiai": "a class with ? is a guess"} {
+			r := tokwatt(t, "", append([]string{"summary", "--db", db}, strings.Fields(args)...)...)
+			if r.code != 0 || strings.Contains(r.out, "stable?") != guess || strings.Contains(flat(r.out), note) != guess || !strings.Contains(r.out, "stable") {
+				t.Errorf("%d runs, %s: exit %d:\n%s%s", n, args, r.code, r.out, r.err)
+			}
+		}
+		if got := rows(t, db, "select stability from summary")[0]["stability"]; got != "stable" {
+			t.Errorf("SQL says %v", got)
+		}
+	}
+}
+
+// TestAsiaiSaysOfHowMany: a rate that few of the runs have is not shown as one of
+// all.
+func TestAsiaiSaysOfHowMany(t *testing.T) {
+	needsSQL(t)
+	db := storeOf(t, kindsOf(collect.TargetInfo{Engine: "lmstudio", Driver: "openai", ModelID: "demo"}, func(*collect.Request) {}, []float64{100, 101, 100_000, 100_000, 100_000})...)
+	if r := tokwatt(t, "", "summary", "--asiai", "--db", db); !strings.Contains(flat(r.out), "tok/s of 2 of 5 runs: M1 is not measurable under 10 ms") {
+		t.Errorf("exit %d:\n%s%s", r.code, r.out, r.err)
 	}
 }
 
