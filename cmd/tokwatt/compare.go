@@ -116,8 +116,23 @@ func (a *app) compareSelections(ctx context.Context, cmd *cli.Command, texts []s
 	if err != nil {
 		return nil, err
 	}
-	set.Warnings = append(set.Warnings, more...)
+	set.Warnings = append(set.Warnings, append(averages(sides), more...)...)
 	return &comparison{chosen[0], chosen[1], set}, nil
+}
+
+// averages says which sides have no single runs, where another form of their file
+// would: of mean and sd alone, without their n, there is no test.
+func averages(sides [2]analyze.Selected) []string {
+	var of []string
+	for i, side := range sides {
+		if slices.ContainsFunc(side.Rows, func(s analyze.Summary) bool { return s.Keys["import_tool"] == "llama-bench" && s.NBatches == 1 }) {
+			of = append(of, "AB"[i:i+1])
+		}
+	}
+	if len(of) == 0 {
+		return nil
+	}
+	return []string{"averages of llama-bench, which tell no number of runs, in " + strings.Join(of, " and ") + ": its -o json and -o jsonl have each run, and -r sets how many"}
 }
 
 // nothingCommon says why there is nothing to compare, and which selections are

@@ -115,6 +115,28 @@ func TestCompareWithoutGenerationRate(t *testing.T) {
 	}
 }
 
+// TestCompareAverages: of llama-bench's means there is no test, and it is said which
+// of its forms have the runs.
+func TestCompareAverages(t *testing.T) {
+	needsSQL(t)
+	db, dir := filepath.Join(t.TempDir(), "t.db"), t.TempDir()
+	const head = "| model | size | params | backend | threads | test | t/s |\n| --- | --- | --- | --- | --- | --- | --- |\n"
+	for i, rate := range []string{"500.00 ± 1.00", "400.00 ± 1.00"} {
+		file := filepath.Join(dir, fmt.Sprint(i, ".md"))
+		if err := os.WriteFile(file, []byte(head+"| llama 1B Q4_0 | 0.7 GiB | 1.1 B | CPU | 4 | pp512 | "+rate+" |\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if r := tokwatt(t, "", "import", "--db", db, file); r.code != 0 {
+			t.Fatalf("import: exit %d: %s", r.code, r.err)
+		}
+	}
+	ids := rows(t, db, "select session_id as id from sessions order by session_id")
+	r := tokwatt(t, "", "compare", "--db", db, fmt.Sprint(ids[0]["id"]), fmt.Sprint(ids[1]["id"]))
+	if r.code != 0 || !strings.Contains(flat(r.out), "mind: averages of llama-bench, which tell no number of runs, in A and B: its -o json") || !strings.Contains(r.out, "not enough runs") {
+		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
+	}
+}
+
 // TestGateOutlivesItsReader: the exit code is the verdict's, also where stdout was
 // closed before all was written, as head does it, or is full.
 func TestGateOutlivesItsReader(t *testing.T) {

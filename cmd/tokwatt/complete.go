@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v3"
 
 	"tokwatt/analyze"
+	"tokwatt/analyze/duck"
 )
 
 // completion dresses the library's command that prints completion scripts.
@@ -46,7 +48,12 @@ func (a *app) complete(ctx context.Context, cmd *cli.Command) {
 	if a.completeValue(ctx, cmd, typed) { // shells leave out an empty word
 		return
 	}
-	if typed == "=" { // the shell parts KEY=VALUE, and the value is the user's
+	if typed == "=" { // bash parts KEY=VALUE
+		a.completeConditions(ctx, cmd, wordBefore(os.Args), "")
+		return
+	}
+	if at := strings.LastIndex(typed, "="); at > strings.LastIndex(typed, ",")+1 && !strings.HasPrefix(typed, "-") { // other shells don't
+		a.completeConditions(ctx, cmd, typed[:at], typed[:at+1])
 		return
 	}
 	if strings.HasPrefix(typed, "-") {
@@ -81,6 +88,39 @@ func (a *app) complete(ctx context.Context, cmd *cli.Command) {
 func (a *app) completeKeys(typed string) {
 	for _, key := range analyze.GroupKeys() {
 		fmt.Fprintln(a.out, typed+key+"=")
+	}
+}
+
+// plainWord is a value that no shell takes apart or runs: bash expands what is
+// offered, and a label may be anything.
+var plainWord = regexp.MustCompile(`^[\p{L}\p{N}._/@%+-]+$`)
+
+// completeConditions prints the values that cases have of the key at the end of a
+// selection, behind what is typed already.
+func (a *app) completeConditions(ctx context.Context, cmd *cli.Command, selection, typed string) {
+	key := selection[strings.LastIndex(selection, ",")+1:]
+	if !slices.Contains(analyze.GroupKeys(), key) || !duck.Available {
+		return
+	}
+	groups, err := a.groups(ctx, cmd)
+	if err != nil {
+		return // a completion has nobody to tell
+	}
+	var values []string
+	for _, g := range groups {
+		of := []string{g.Keys[key]}
+		if key == "tags" {
+			of = strings.Split(g.Keys[key], ",")
+		}
+		for _, v := range of {
+			if plainWord.MatchString(v) {
+				values = append(values, v)
+			}
+		}
+	}
+	slices.Sort(values)
+	for _, v := range slices.Compact(values) {
+		fmt.Fprintln(a.out, typed+v)
 	}
 }
 

@@ -25,7 +25,7 @@ func TestCompletion(t *testing.T) {
 		"summary --format ":  "table markdown csv json",
 		"compare --format m": "markdown",
 		"plot itl --th":      "--theme",
-		"list --d":           "--db",
+		"list --d":           "--dataset --db",
 		"archive sql --db":   "--db",
 
 		"archive sql --dialect ":        "duckdb spark trino clickhouse",
@@ -41,7 +41,13 @@ func TestCompletion(t *testing.T) {
 		"compare last engine":           "engine= engine_version=",
 		"compare last,engine":           "last,engine= last,engine_version=",
 		"compare last pp=512,t":         "pp=512,tags= pp=512,tool_version= pp=512,tg=",
-		"compare engine = ":             "",
+		"compare engine = ":             "llama.cpp mlx_lm reference",
+		"compare engine = m":            "mlx_lm",
+		"compare last,engine = ll":      "llama.cpp",
+		"compare last no_key = ":        "",
+		"compare label = ":              "",
+		"compare last last,pp=":         "last,pp=128 last,pp=4096 last,pp=512",
+		"plot latency --where pp = 5":   "512",
 		"plot latency --where model_i":  "model_id=",
 	} {
 		words := append([]string{"tokwatt"}, strings.Split(typed, " ")...)

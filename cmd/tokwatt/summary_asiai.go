@@ -212,7 +212,7 @@ func asiaiRemarks(r analyze.Asiai) []string {
 		out = append(out, "no prompt kind has two runs: no sd and no class")
 	}
 	if r.NRates < r.NRuns {
-		out = append(out, fmt.Sprintf("tok/s of %d of %s: M1 is not measurable under 10 ms of output, nor where tokens were estimated", r.NRates, plural(r.NRuns, "run")))
+		out = append(out, fmt.Sprintf("tok/s of %d of %s: the others have no M1 (output within 10 ms, not streamed, or tokens estimated)", r.NRates, plural(r.NRuns, "run")))
 	}
 	if r.StdDevTokS != nil && guessed(1+r.NRates-r.NKinds) {
 		out = append(out, "a class with ? is a guess: of too few runs of a kind")
