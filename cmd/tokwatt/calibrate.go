@@ -28,8 +28,8 @@ func (a *app) calibrate() *cli.Command {
 would, and compares. Takes some 15 s; what else runs on this host counts. The
 store keeps the newest result, and every session that follows a copy of it.`,
 		Flags: []cli.Flag{
-			&intsFlag{Name: "concurrency", Usage: "`N,…` streams at once", DefaultText: "1,8,32"},
-			&cli.IntFlag{Name: "requests", Usage: "`N` at least, for each number of streams; p99 from 100 on", Value: calibrate.DefaultRequests, Validator: atLeast(2)},
+			&intsFlag{Name: "concurrency", Usage: "`N,…` streams at once (1,8,32)", DefaultText: "1,8,32"},
+			&cli.IntFlag{Name: "requests", Usage: "`N` at least, per number of streams (100; fewer: no p99)", Value: calibrate.DefaultRequests, Validator: atLeast(2)},
 			&cli.BoolFlag{Name: "power", Usage: "measure twice: what reading the sensors costs, too"},
 			jsonFlag(),
 		},

@@ -19,12 +19,14 @@ func (a *app) delete() *cli.Command {
 		Name:      "delete",
 		Usage:     "take sessions out of the store, after asking",
 		ArgsUsage: "[ID…]",
+		Description: `The file keeps its size, and what comes next fills it, until --compact. Archives
+keep what they have.`,
 		Flags: []cli.Flag{
 			&cli.DurationFlag{Name: "older-than", Usage: "`D` those that began longer ago: 720h"},
 			&cli.BoolFlag{Name: "yes", Usage: "don't ask"},
 			&cli.BoolFlag{Name: "compact", Usage: "give the freed space back; alone: only that"},
 		},
-		Metadata: examples("tokwatt delete --older-than 720h --yes", "tokwatt delete --compact"),
+		Metadata: examples("tokwatt delete --yes last", "tokwatt delete --older-than 720h --yes --compact"),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			db, err := openStore(cmd)
 			if err != nil {

@@ -67,7 +67,7 @@ func protocolFlags() []cli.Flag {
 		&cli.BoolFlag{Category: c, Name: "use-prefix-cache", Usage: "let the server reuse earlier prompts"},
 		&cli.BoolWithInverseFlag{Category: c, Name: "stream", Usage: "stream the answers (--no-stream: don't)"},
 		&cli.StringFlag{Category: c, Name: "atom", Usage: "`TEXT` what sized prompts repeat (\" a\" or what fits; exo \"a \")"},
-		&cli.StringFlag{Category: c, Name: "tokenizer", Usage: "`DIR` the model's folder or .gguf; server: ask it instead"},
+		&cli.StringFlag{Category: c, Name: "tokenizer", Usage: "`DIR` the model's folder, .gguf or hub id; server: ask it"},
 		&cli.IntFlag{Category: c, Name: "seed", Usage: "`N` sent where the server takes it (42; named profiles none)"},
 		&cli.FloatFlag{Category: c, Name: "temperature", Usage: "`X` sampling temperature (0; exo: the server's)"},
 	}
@@ -105,8 +105,8 @@ func exoFlags() []cli.Flag {
 func runFlags() []cli.Flag {
 	const c = categoryRun
 	return []cli.Flag{
-		&cli.StringFlag{Category: c, Name: "suite", Usage: "`FILE`.toml of several targets and matrices"},
-		&cli.StringFlag{Category: c, Name: "resume", Usage: "`ID` (or last) go on"},
+		&cli.StringFlag{Category: c, Name: "suite", Usage: "`FILE`.toml of several runs"},
+		&cli.StringFlag{Category: c, Name: "resume", Usage: "`ID` (or last) go on with what is left or failed"},
 		&cli.BoolFlag{Category: c, Name: "dry-run", Usage: "show what would run"},
 		&cli.StringFlag{Category: c, Name: "label", Usage: "`NAME` for models called differently"},
 		&textsFlag{Category: c, Name: "tag", Usage: "`TAG`"},

@@ -30,7 +30,8 @@ func printHelp(w io.Writer, _ string, data any) {
 		}
 	}
 	if isRoot(cmd) {
-		fmt.Fprintln(w, "\nEvery command has --help and takes --db FILE, the store (or TOKWATT_DB).")
+		fmt.Fprintln(w, "\nEvery command has --help and takes --db FILE, the store (or TOKWATT_DB).\n"+
+			"An ID is a session, by the first of its id that no other has: last is the newest\nsession, last~1 the one before.")
 	} else {
 		printFlags(w, cmd)
 	}
