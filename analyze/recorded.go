@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -75,7 +74,8 @@ type statedFacts struct {
 // figure that is not a number: it stands as −1, which is none either.
 func reportJSON(r collect.Report) string {
 	known(&r.PromptTPS, &r.GenerationTPS, &r.PromptEvalNS, &r.EvalNS, &r.LoadNS, &r.TotalNS)
-	if text := jsonText(reportFacts(r)); text != "{}" {
+	facts := reportFacts(r)
+	if text := jsonText(&facts); text != "{}" {
 		return text
 	}
 	return ""
@@ -124,13 +124,11 @@ func known(figures ...**float64) {
 // jsonText is a value of a JSON column. Only numbers that are none could not be
 // written, and those are replaced before.
 func jsonText(v any) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	text, err := json.Marshal(v)
+	if err != nil {
 		panic("analyze: " + err.Error())
 	}
-	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+	return string(text)
 }
 
 func parse(column, text string, to any) error {

@@ -205,7 +205,7 @@ func TestRoundTripOfWhatIsOnlyCopied(t *testing.T) {
 			"exo", "{}", "label", []string{"a", "", "a"}, "note\uFFFD", int64(34), `{"stamps":"kernel"}`,
 			"if", "it", "iv", "f.json", "ih", start.Add(time.Minute), "{2}"}},
 		"segments": {{"s", int64(4), start.Add(time.Microsecond), "tv", "boot", int64(5), int64(6),
-			`[{"target_id":7,"every_ns":30,"channels":[{"node":"n1","source":"so","scope":"gpu","metric":"energy","unit":"J","refresh_ns":31,"range":32.5,"stamped":true,"devices":33,"missing":"off","note":"<no>"},{"source":"s2"}]}]`,
+			`[{"target_id":7,"every_ns":30,"channels":[{"node":"n1","source":"so","scope":"gpu","metric":"energy","unit":"J","refresh_ns":31,"range":32.5,"stamped":true,"devices":33,"missing":"off","note":"\u003cno\u003e"},{"source":"s2"}]}]`,
 			`[{"model":"m","message":"no memory"},{"message":"why"}]`}},
 		"targets": {{"s", int64(7), "e", "ev", "d", "u", "m", "sm", "f", "q", "sh", "im", []string{"n1", "n2"}, "i", 1.5, 2.5, "sj", "cj",
 			28.5, "soc", int64(20), int64(21), int64(22), int64(23), true, nil}},
