@@ -10,8 +10,14 @@ type CompareSet struct {
 	Means    []GeometricMean `json:"means"`     // one a metric that two cases or more have a change in
 	Compared []CaseKey       `json:"compared"`  // what A and B were selected by or differ in: {"engine", "exo against ollama"}
 	Tests    int             `json:"tests"`     // rank tests among the pairs
+	Losses   Losses          `json:"losses"`    // filled by who reads the batches; Compare leaves it empty
 	AfterAll int             `json:"after_all"` // of those with a verdict better or worse, how many keep it when all tests are counted (Holm)
+
+	matched [2][]Summary // the rows of the cases that both sides have
 }
+
+// Matched are the rows of A and of B that belong to a case of both.
+func (s *CompareSet) Matched() (a, b []Summary) { return s.matched[0], s.matched[1] }
 
 // emptySet has lists without elements: as JSON they are [] and not null, so that
 // programs can go through them unasked.

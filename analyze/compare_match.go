@@ -166,6 +166,7 @@ func (m *matching) match() error {
 		if err := errors.Join(m.oneTarget("A", g.a), m.oneTarget("B", g.b)); err != nil {
 			return err
 		}
+		m.set.matched[0], m.set.matched[1] = append(m.set.matched[0], g.a...), append(m.set.matched[1], g.b...)
 	}
 	m.warn()
 	m.compare()

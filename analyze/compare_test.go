@@ -176,6 +176,10 @@ func TestCompare(t *testing.T) {
 			"the only case: 51.25 to 61.5 better", " / ", "engine_version differs: A 1, B 1, 2"},
 		{"hidden differences", side("", row("1", 1, 50, "os_version=15.1 tool_version=0.1")), side("", row("2", 1, 50, "os_version=15.2 eos_ban=ignore_eos")),
 			"the only case: 51.25 to 51.25 same", " / ", "os_version differs: A 15.1, B 15.2|eos_ban differs: A none, B ignore_eos|tool_version differs: A 0.1, B 1"},
+		{"in more ways than are worth telling", side("", row("1", 1, 50, "tokens_source=a"), row("1", 2, 50, "pp=1 tokens_source=b"), row("1", 3, 50, "pp=2"), row("1", 4, 50, "pp=3")),
+			side("", row("2", 1, 50, ""), row("2", 2, 50, "pp=1"), row("2", 3, 50, "pp=2 tokens_source=b"), row("2", 4, 50, "pp=3")),
+			"pp 512: 51.25 to 51.25 same; pp 1: 51.25 to 51.25 same; pp 2: 51.25 to 51.25 same; pp 3: 51.25 to 51.25 same", " / ",
+			"tokens_source differs in 3 of 4 cases, not in the same way: A a, b, none, B b, none"},
 		{"in one case of two", side("", row("1", 1, 50, ""), row("1", 2, 50, "pp=1")), side("", row("2", 1, 50, "streaming=false"), row("2", 2, 50, "pp=1")),
 			"the only case: 51.25 to 51.25 same", "pp 512, streamed / pp 512, not streamed", ""},
 		{"streamed or not as a whole", side("", row("1", 1, 50, "")), side("", row("2", 1, 50, "streaming=false")), "the only case: 51.25 to 51.25 same", " / ", "streaming differs: A true, B false"},
@@ -279,6 +283,9 @@ func lists(path string, v reflect.Value) map[string]reflect.Value {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
+			if !v.Type().Field(i).IsExported() {
+				continue
+			}
 			maps.Copy(out, lists(path+"."+v.Type().Field(i).Name, v.Field(i)))
 		}
 	}

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,25 +24,46 @@ func (m *matching) warn() {
 		if m.excused(h.key) {
 			continue
 		}
-		var texts []string
-		cases := map[string]int{}
-		for _, g := range m.groups {
-			text := difference(h.key, h.none, valuesOf(g.a, h.key), valuesOf(g.b, h.key))
-			if text != "" && cases[text] == 0 {
-				texts = append(texts, text)
-			}
-			cases[text]++
-		}
-		for _, text := range texts {
-			if n := cases[text]; n < len(m.groups) {
-				text = fmt.Sprintf("%s (in %d of %d cases)", text, n, len(m.groups))
-			}
-			m.set.Warnings = append(m.set.Warnings, text)
-		}
+		m.set.Warnings = append(m.set.Warnings, m.differences(h.key, h.none)...)
 	}
 	m.warnOfLabels()
 	m.warnOfFailures()
 	m.warnOfMetrics()
+}
+
+// manyWays is in how many ways the cases may differ in one key until they are told
+// together.
+const manyWays = 2
+
+// differences says how the matched cases differ in a key, and in how many of them.
+func (m *matching) differences(key, none string) []string {
+	var texts []string
+	var a, b []Summary
+	cases := map[string]int{}
+	for _, g := range m.groups {
+		text := difference(key, none, valuesOf(g.a, key), valuesOf(g.b, key))
+		if text == "" {
+			continue
+		}
+		if cases[text] == 0 {
+			texts = append(texts, text)
+		}
+		cases[text]++
+		a, b = append(a, g.a...), append(b, g.b...)
+	}
+	if len(texts) > manyWays {
+		n := 0
+		for _, k := range cases {
+			n += k
+		}
+		return []string{fmt.Sprintf("%s differs in %d of %d cases, not in the same way: A %s, B %s", key, n, len(m.groups), worded(valuesOf(a, key), none), worded(valuesOf(b, key), none))}
+	}
+	for i, text := range texts {
+		if n := cases[text]; n < len(m.groups) {
+			texts[i] = fmt.Sprintf("%s (in %d of %d cases)", text, n, len(m.groups))
+		}
+	}
+	return texts
 }
 
 // excused reports whether a difference in the key is what was asked for, or goes
@@ -56,24 +78,23 @@ func (m *matching) excused(key string) bool {
 
 // difference is empty where both sides have one value, the same.
 func difference(key, none string, a, b []string) string {
-	word := func(values []string) string {
-		var out []string
-		for _, v := range values {
-			if v == "" {
-				v = none
-			}
-			out = append(out, v)
-		}
-		slices.Sort(out)
-		return strings.Join(out, ", ")
-	}
-	switch wa, wb := word(a), word(b); {
+	switch wa, wb := worded(a, none), worded(b, none); {
 	case wa != wb:
 		return fmt.Sprintf("%s differs: A %s, B %s", key, wa, wb)
 	case len(a) > 1:
 		return fmt.Sprintf("%s varies within both sides: %s", key, wa)
 	}
 	return ""
+}
+
+// worded lists values in order, with a word for the empty one.
+func worded(values []string, none string) string {
+	var out []string
+	for _, v := range values {
+		out = append(out, cmp.Or(v, none))
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
 }
 
 // warnOfLabels says that models are taken for one because of a label.
@@ -123,13 +144,11 @@ func (m *matching) warnOfMetrics() {
 	}
 }
 
+// listed is worded, in the order of the rows.
 func listed(values []string) string {
 	var out []string
 	for _, v := range values {
-		if v == "" {
-			v = "none"
-		}
-		out = append(out, v)
+		out = append(out, cmp.Or(v, "none"))
 	}
 	return strings.Join(out, ", ")
 }

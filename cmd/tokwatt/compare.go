@@ -26,9 +26,10 @@ func (a *app) compare() *cli.Command {
 change of the medians with a 95 % interval, and a rank test over the batches,
 which needs 4 a side. With --fail-on the exit code is 1 where B is worse by
 more: the whole interval is beyond the limit, and p holds with Holm's correction
-for all tests made, so that at most 1 in 20 pairs of like runs fails. It is 3
-where too few batches could show that: 6 a side do for 23 tests, 7 for 85;
---metric makes fewer.`,
+for all tests made, so that at most 1 in 20 pairs of like runs fails; or where
+more of B's batches lost requests, by more and than by chance. It is 3 where too
+few batches could show that: 6 a side do for 23 tests, 7 for 85; --metric makes
+fewer.`,
 		Flags: []cli.Flag{
 			&wordsFlag{Name: "metric", Usage: "`LIST` which figures, by their names in tokwatt metrics"},
 			&cli.StringFlag{Name: "fail-on", Usage: "`PERCENT` exit 1 where B is worse by more, such as 5%"},
@@ -114,6 +115,9 @@ func (a *app) compareSelections(ctx context.Context, cmd *cli.Command, texts []s
 	}
 	more, err := doubts(ctx, db, ids, sides, metrics)
 	if err != nil {
+		return nil, err
+	}
+	if set.Losses, err = losses(ctx, db, ids, set); err != nil {
 		return nil, err
 	}
 	set.Warnings = append(set.Warnings, append(averages(sides), more...)...)
@@ -251,6 +255,9 @@ func judged(set *analyze.CompareSet, limit float64) error {
 			open = append(open, name+" ("+why(c)+")")
 		}
 	}
+	if set.Losses.Worse(limit) {
+		worse = append(worse, lostMore(set.Losses))
+	}
 	switch {
 	case len(worse) > 0:
 		return &coded{exitFailures, fmt.Errorf("worse by more than %s %%: %s", strconv.FormatFloat(100*limit, 'g', 6, 64), firstOf(worse))}
@@ -259,6 +266,10 @@ func judged(set *analyze.CompareSet, limit float64) error {
 			analyze.GateRuns(set.Tests), plural(int64(set.Tests), "test"), firstOf(open))}
 	}
 	return nil
+}
+
+func lostMore(l analyze.Losses) string {
+	return fmt.Sprintf("requests lost in %d of %d batches, against %d of %d", l.B.Failed, l.B.Batches, l.A.Failed, l.A.Batches)
 }
 
 // why is what keeps a comparison from being judged.

@@ -50,6 +50,25 @@ func doubts(ctx context.Context, db *duck.DB, ids []string, sides [2]analyze.Sel
 	return out, nil
 }
 
+// losses counts the batches of each side that lost requests, in the cases of both.
+func losses(ctx context.Context, db *duck.DB, ids []string, set *analyze.CompareSet) (analyze.Losses, error) {
+	var out analyze.Losses
+	a, b := set.Matched()
+	err := eachTarget(ctx, db, "select session_id, target_id, case_id, count(*), count(*) filter (where failed > 0) from batch_runs where "+
+		ofSessions(ids)+" group by all", func(key targetKey, row []any) {
+		caseID, _ := row[0].(int64)
+		batches, _ := row[1].(int64)
+		failed, _ := row[2].(int64)
+		if hasCase(a, key.session, caseID) {
+			out.A.Batches, out.A.Failed = out.A.Batches+batches, out.A.Failed+failed
+		}
+		if hasCase(b, key.session, caseID) {
+			out.B.Batches, out.B.Failed = out.B.Batches+batches, out.B.Failed+failed
+		}
+	})
+	return out, err
+}
+
 func hasCase(rows []analyze.Summary, session string, caseID int64) bool {
 	return slices.ContainsFunc(rows, func(r analyze.Summary) bool { return r.SessionID == session && r.CaseID == caseID })
 }

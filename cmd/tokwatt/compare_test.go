@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"tokwatt/analyze"
+	"tokwatt/collect"
 )
 
 // TestCompare asks for the fixture's newest session in several ways: the exit
@@ -134,6 +136,27 @@ func TestCompareAverages(t *testing.T) {
 	r := tokwatt(t, "", "compare", "--db", db, fmt.Sprint(ids[0]["id"]), fmt.Sprint(ids[1]["id"]))
 	if r.code != 0 || !strings.Contains(flat(r.out), "mind: averages of llama-bench, which tell no number of runs, in A and B: its -o json") || !strings.Contains(r.out, "not enough runs") {
 		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
+	}
+}
+
+// TestGateSeesWhatWasLost: what failed is in no figure, and still a loss.
+func TestGateSeesWhatWasLost(t *testing.T) {
+	needsSQL(t)
+	runs := slices.Repeat([]float64{100, 101, 102}, 4)
+	for every, code := range map[int64]int{2: exitFailures, 12: exitOK, 100: exitOK} { // of B's 12 requests each such one fails
+		db := storeOf(t, kindsOf(collect.TargetInfo{Engine: "lmstudio", Driver: "openai", ModelID: "demo"}, func(r *collect.Request) {
+			if n := r.RequestID - int64(len(runs)); n > 0 && n%every == 0 {
+				r.Failure = collect.Failf(collect.ErrHTTP, "the server answered 500")
+			}
+		}, runs, runs)...)
+		args := []string{"compare", "--db", db, "--metric", "tok_per_sec", "--fail-on", "5%", "last,prompt_kind=code", "last,prompt_kind=reasoning"}
+		r := tokwatt(t, "", args...)
+		if r.code != code || (code == exitFailures) != strings.Contains(r.err, "worse by more than 5 %: requests lost in 6 of 12 batches, against 0 of 12") {
+			t.Errorf("each %dth fails: exit %d, want %d\n%s%s", every, r.code, code, r.out, r.err)
+		}
+		if other := tokwatt(t, "", append(slices.Clone(args[:7]), args[8], args[7])...); other.code != exitOK {
+			t.Errorf("the other way round: exit %d: %s", other.code, other.err)
+		}
 	}
 }
 
