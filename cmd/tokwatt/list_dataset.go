@@ -36,7 +36,11 @@ left join asked on s.session_id = asked.session_id`
 
 // archivedSessions are those of --dataset, in the order of a store.
 func (a *app) archivedSessions(ctx context.Context, cmd *cli.Command) ([]listed, error) {
-	db, done, err := a.sql(ctx, cmd)
+	ids, err := newestIn(cmd)
+	if err != nil {
+		return nil, err
+	}
+	db, done, err := a.sql(ctx, cmd, ids...)
 	if err != nil {
 		return nil, err
 	}
@@ -52,6 +56,17 @@ func (a *app) archivedSessions(ctx context.Context, cmd *cli.Command) ([]listed,
 		return cmp.Or(placeOf(a.Session).Compare(placeOf(b.Session)), cmp.Compare(a.ID, b.ID))
 	})
 	return out, nil
+}
+
+// newestIn are the sessions of --dataset that --last asks for, of which alone
+// SQL then reads the files; nil where they are not known before all are read.
+func newestIn(cmd *cli.Command) ([]string, error) {
+	n, root := cmd.Int("last"), cmd.String("dataset")
+	if n == 0 || cmd.String("tag") != "" || isDataset("--dataset", root) != nil {
+		return nil, nil
+	}
+	ids, err := sessionsOldestFirst(root)
+	return ids[max(0, len(ids)-n):], err
 }
 
 // placeOf is the time by which a session is older or newer than others.
