@@ -41,6 +41,11 @@ const slow = time.Second
 // as beside somebody else's store, all of it is temporary.
 func (a *app) openCache(ctx context.Context, db *store.Store) (*cache, error) {
 	c := &cache{app: a, db: db, dir: cacheDir(db)}
+	if _, err := os.Stat(c.dir); err != nil {
+		if _, err := db.Sessions(ctx); err != nil { // no folder beside what is no store
+			return nil, storeError(err)
+		}
+	}
 	err := c.sync(ctx)
 	if unwritable(err) {
 		fmt.Fprintf(a.err, "tokwatt: %s can't be written, so this command exports the sessions for itself alone\n", c.dir)

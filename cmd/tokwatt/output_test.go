@@ -69,6 +69,26 @@ func TestOutGoesWhereItMay(t *testing.T) {
 	}
 }
 
+// TestNothingIsMadeBesideNoStore: a mistyped --db leaves no folder.
+func TestNothingIsMadeBesideNoStore(t *testing.T) {
+	needsSQL(t)
+	dir := t.TempDir()
+	empty := filepath.Join(dir, "empty.db")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{empty, filepath.Join(dir, "missing.db"), filepath.Join(dir, "no", "missing.db")} {
+		for _, args := range [][]string{{"query", "select 1"}, {"summary"}, {"compare", "engine=a", "engine=b"}} {
+			if r := tokwatt(t, "", append(args, "--db", path)...); r.code != exitStore {
+				t.Errorf("%v on %s: exit %d: %s", args, path, r.code, r.err)
+			}
+		}
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 1 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
 // TestStoreMustBeAFile holds that nothing else is opened, or waited for.
 func TestStoreMustBeAFile(t *testing.T) {
 	dir := t.TempDir()

@@ -46,6 +46,9 @@ func (a *app) summariseGoodput(ctx context.Context, db *duck.DB, ids []string, f
 	if err != nil {
 		return err
 	}
+	if err := a.sayNotStreamed(ctx, db, ids); err != nil {
+		return err
+	}
 	if format == "csv" || format == "json" {
 		return a.writeQuery(ctx, db, sql, format)
 	}
@@ -56,4 +59,18 @@ func (a *app) summariseGoodput(ctx context.Context, db *duck.DB, ids []string, f
 		session = "session_id as session,"
 	}
 	return a.writeQuery(ctx, db, fmt.Sprintf(shown, session, sql), format)
+}
+
+// sayNotStreamed says how many requests have no place in goodput, because nobody
+// knows when their first token came.
+func (a *app) sayNotStreamed(ctx context.Context, db *duck.DB, ids []string) error {
+	found, err := askAll(ctx, db, "select count(*), count(*) filter (where not coalesce(streaming, false)) from runs where "+ofSessions(ids))
+	if err != nil || len(found.rows) == 0 {
+		return err
+	}
+	all, _ := found.rows[0][0].(int64)
+	if whole, _ := found.rows[0][1].(int64); whole > 0 {
+		fmt.Fprintf(a.err, "left out: %d of %s, which were not streamed, so that their first token has no time; collect with --stream\n", whole, plural(all, "request"))
+	}
+	return nil
 }

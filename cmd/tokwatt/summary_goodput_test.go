@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tokwatt/analyze/duck"
+	"tokwatt/collect"
 )
 
 func TestGoodputLimits(t *testing.T) {
@@ -43,6 +44,23 @@ func TestSummaryGoodput(t *testing.T) {
 	for _, args := range [][]string{{"--asiai"}, {"--percentiles", "50"}} {
 		if r := tokwatt(t, "", append([]string{"summary", "--goodput", "ttft=1s"}, args...)...); r.code != exitUsage {
 			t.Errorf("%q: exit %d: %s", args, r.code, r.err)
+		}
+	}
+}
+
+// TestGoodputSaysWhatIsLeftOut: an answer without its requests says why.
+func TestGoodputSaysWhatIsLeftOut(t *testing.T) {
+	needsSQL(t)
+	for _, streamed := range []bool{true, false} {
+		recs := kindsOf(collect.TargetInfo{Engine: "lmstudio", Driver: "openai", ModelID: "demo"}, func(r *collect.Request) { r.Streamed = streamed }, []float64{100, 101, 102})
+		for _, rec := range recs {
+			if c, ok := rec.(*collect.Case); ok {
+				c.Streaming = streamed
+			}
+		}
+		r := tokwatt(t, "", "summary", "--db", storeOf(t, recs...), "--goodput", "ttft=1s")
+		if r.code != 0 || strings.Contains(r.err, "left out: 3 of 3 requests, which were not streamed") == streamed || strings.Contains(r.out, "lmstudio") != streamed {
+			t.Errorf("streamed %v: exit %d:\n%s%s", streamed, r.code, r.out, r.err)
 		}
 	}
 }
