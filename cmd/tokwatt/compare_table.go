@@ -22,12 +22,8 @@ func (a *app) writeComparison(c *comparison, format string) error {
 	case "csv":
 		return writePairs(a.out, c.set)
 	}
-	title, note := "%s\n", "%s\n"
-	if format == "markdown" {
-		title, note = "**%s**\n\n", "- %s\n"
-	}
 	for _, line := range c.heading() {
-		fmt.Fprintf(a.out, title, noteText(line, format))
+		writeTitle(a.out, line, format)
 	}
 	t := pairTable(a.out, c.set.Pairs)
 	if format == "markdown" {
@@ -36,9 +32,7 @@ func (a *app) writeComparison(c *comparison, format string) error {
 	} else {
 		t.Render()
 	}
-	for _, line := range compareNotes(c.set) {
-		fmt.Fprintf(a.out, note, noteText(line, format))
-	}
+	writeNotes(a.out, compareNotes(c.set), format)
 	return nil
 }
 

@@ -44,12 +44,8 @@ func bySession(all []analyze.Asiai) [][]analyze.Asiai {
 
 // writeAsiai draws the targets of one session, on a screen or as Markdown.
 func writeAsiai(w io.Writer, rows []analyze.Asiai, format string, notes map[targetKey][]string) {
-	title, note := "%s\n", "%s\n"
-	if format == "markdown" {
-		title, note = "**%s**\n\n", "- %s\n"
-	}
 	r := rows[0]
-	fmt.Fprintf(w, title, strings.Join([]string{shortID(r.SessionID), r.Date + " UTC", r.Host}, "  "))
+	writeTitle(w, strings.Join([]string{shortID(r.SessionID), r.Date + " UTC", r.Host}, "  "), format)
 	if format == "markdown" {
 		asiaiRows(w, rows).RenderMarkdown()
 		fmt.Fprintln(w)
@@ -61,9 +57,7 @@ func writeAsiai(w io.Writer, rows []analyze.Asiai, format string, notes map[targ
 			asiaiLines(w, part, asiaiFigures(rows)).Render()
 		}
 	}
-	for _, n := range asiaiNotes(rows, format, notes) {
-		fmt.Fprintf(w, note, noteText(n, format))
-	}
+	writeNotes(w, asiaiNotes(rows, format, notes), format)
 }
 
 // asiaiFigure is one figure of each target.

@@ -27,11 +27,7 @@ func byTarget(all []analyze.Summary) [][]analyze.Summary {
 // writeSummary draws the cases of one target, on a screen or as Markdown.
 // Medians come first; the mean and the sample standard deviation follow.
 func writeSummary(w io.Writer, rows []analyze.Summary, format string, percentiles []int, notes []string) {
-	title, note := "%s\n", "%s\n"
-	if format == "markdown" {
-		title, note = "**%s**\n\n", "- %s\n"
-	}
-	fmt.Fprintf(w, title, noteText(heading(rows[0]), format))
+	writeTitle(w, heading(rows[0]), format)
 	metrics := presentMetrics(rows, format)
 	notes = slices.Concat(standIns(metrics), statedSpread(rows), fewerBehind(rows, metrics), notes)
 	if format == "markdown" {
@@ -42,8 +38,26 @@ func writeSummary(w io.Writer, rows []analyze.Summary, format string, percentile
 		notes = append(renderNarrow(w, rows, percentiles), notes...)
 	}
 	notes = append(notes, percentilesMissing(rows, percentiles)...)
+	writeNotes(w, notes, format)
+}
+
+// writeTitle writes what stands above a table, on a screen or as Markdown.
+func writeTitle(w io.Writer, title, format string) {
+	layout := "%s\n"
+	if format == "markdown" {
+		layout = "**%s**\n\n"
+	}
+	fmt.Fprintf(w, layout, noteText(title, format))
+}
+
+// writeNotes writes what stands below a table.
+func writeNotes(w io.Writer, notes []string, format string) {
+	layout := "%s\n"
+	if format == "markdown" {
+		layout = "- %s\n"
+	}
 	for _, n := range notes {
-		fmt.Fprintf(w, note, noteText(n, format))
+		fmt.Fprintf(w, layout, noteText(n, format))
 	}
 }
 
