@@ -1,8 +1,9 @@
 """Opens reports in a headless Chromium and holds what a reader is promised.
 
-    python3 scripts/report_check.py --out DIR [--axe axe.min.js] PAGE.html …
+    python3 scripts/report_check.py --out DIR [--axe axe.min.js] [--size ci] PAGE.html …
 
-Each page is opened in light and in dark, 1280 and 390 pixels wide, and printed.
+Each page is opened in light and in dark, 1280 and 390 pixels wide, and printed;
+with --size ci in light on the wide screen and in dark on the narrow one alone.
 In each: nothing is asked of a network, the console stays empty (a violation of
 the page's policy would be said there), the page is no wider than the screen, no
 block covers the next, each figure is in the theme that was asked for and has
@@ -31,7 +32,11 @@ BROWSERS = [
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
 ]
-SIZES = [(1280, 900), (390, 844)]
+WIDE, NARROW = (1280, 900), (390, 844)
+LOOKS = {
+    "full": [("light", WIDE), ("light", NARROW), ("dark", WIDE), ("dark", NARROW)],
+    "ci": [("light", WIDE), ("dark", NARROW)],
+}
 
 # What a page says of itself: a list of faults.
 LOOK = r"""
@@ -157,34 +162,33 @@ def told(events):
     return out
 
 
-def check(browser, page, out, axe):
+def check(browser, page, out, axe, size):
     """All faults of a page, in all its looks."""
     faults = []
-    for theme in ("light", "dark"):
-        for width, height in SIZES:
-            target = browser.call("Target.createTarget", url="about:blank")["targetId"]
-            tab = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-            browser.events.clear()
-            for domain in ("Page", "Runtime", "Log", "Network"):
-                browser.call(domain + ".enable", tab)
-            browser.call("Emulation.setDeviceMetricsOverride", tab, width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
-            browser.call("Emulation.setEmulatedMedia", tab, features=[{"name": "prefers-color-scheme", "value": theme}])
-            browser.call("Page.navigate", tab, url=page.resolve().as_uri())
-            browser.wait("Page.loadEventFired")
-            evaluate(browser, tab, "document.fonts.ready.then(() => true)")
-            name = f"{page.stem}-{width}-{theme}"
-            found = told(browser.events) + evaluate(browser, tab, f"({LOOK})('{theme}', {width})")
-            shoot(browser, tab, out / f"{name}.png")
-            evaluate(browser, tab, "document.querySelectorAll('details').forEach(d => d.open = true)")
-            found += [f"opened: {f}" for f in evaluate(browser, tab, f"({LOOK})('{theme}', {width})")]
-            if axe:
-                evaluate(browser, tab, axe + "; true")
-                found += evaluate(browser, tab, "axe.run().then(r => r.violations.map(v => `axe ${v.id}: ${v.help}: ${v.nodes.length} × ${v.nodes[0].html.slice(0, 120)} ${(v.nodes[0].any[0]?.message ?? '').slice(0, 160)}`))")
-            if theme == "dark" and width > 600:
-                pdf = browser.call("Page.printToPDF", tab, printBackground=True, preferCSSPageSize=True)["data"]
-                (out / f"{page.stem}.pdf").write_bytes(base64.b64decode(pdf))
-            browser.call("Target.closeTarget", targetId=target)
-            faults += [f"{name}: {f}" for f in dict.fromkeys(found)]
+    for theme, (width, height) in LOOKS[size]:
+        target = browser.call("Target.createTarget", url="about:blank")["targetId"]
+        tab = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        browser.events.clear()
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            browser.call(domain + ".enable", tab)
+        browser.call("Emulation.setDeviceMetricsOverride", tab, width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+        browser.call("Emulation.setEmulatedMedia", tab, features=[{"name": "prefers-color-scheme", "value": theme}])
+        browser.call("Page.navigate", tab, url=page.resolve().as_uri())
+        browser.wait("Page.loadEventFired")
+        evaluate(browser, tab, "document.fonts.ready.then(() => true)")
+        name = f"{page.stem}-{width}-{theme}"
+        found = told(browser.events) + evaluate(browser, tab, f"({LOOK})('{theme}', {width})")
+        shoot(browser, tab, out / f"{name}.png")
+        evaluate(browser, tab, "document.querySelectorAll('details').forEach(d => d.open = true)")
+        found += [f"opened: {f}" for f in evaluate(browser, tab, f"({LOOK})('{theme}', {width})")]
+        if axe:
+            evaluate(browser, tab, axe + "; true")
+            found += evaluate(browser, tab, "axe.run().then(r => r.violations.map(v => `axe ${v.id}: ${v.help}: ${v.nodes.length} × ${v.nodes[0].html.slice(0, 120)} ${(v.nodes[0].any[0]?.message ?? '').slice(0, 160)}`))")
+        if size == "full" and theme == "dark" and width > 600:
+            pdf = browser.call("Page.printToPDF", tab, printBackground=True, preferCSSPageSize=True)["data"]
+            (out / f"{page.stem}.pdf").write_bytes(base64.b64decode(pdf))
+        browser.call("Target.closeTarget", targetId=target)
+        faults += [f"{name}: {f}" for f in dict.fromkeys(found)]
     return faults
 
 
@@ -199,6 +203,7 @@ def main():
     args = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     args.add_argument("--out", type=pathlib.Path, required=True, help="folder for screenshots and PDFs")
     args.add_argument("--axe", type=pathlib.Path, help="axe-core's script")
+    args.add_argument("--size", choices=LOOKS, default="full", help="in how many looks each page is opened")
     args.add_argument("pages", type=pathlib.Path, nargs="+", metavar="PAGE.html")
     args = args.parse_args()
     program = next((p for p in map(shutil.which, filter(None, BROWSERS)) if p), None)
@@ -210,7 +215,7 @@ def main():
     with tempfile.TemporaryDirectory() as profile:
         browser = Browser(program, profile)
         for page in args.pages:
-            found = check(browser, page, args.out, axe)
+            found = check(browser, page, args.out, axe, args.size)
             print(f"{page.name}: {page.stat().st_size / 1e6:.2f} MB, {len(found)} faults", flush=True)
             faults += found
         browser.close()
