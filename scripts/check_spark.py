@@ -37,7 +37,7 @@ KEYS = {
     "summary": ["target_id", "case_id", "prefix_cache_hit"],
 }
 # These have no key: each row is somebody's, and no figure in it is computed.
-ALL_COLUMNS = {"stat_rows", "metric_values", "samples"}
+ALL_COLUMNS = {"stat_rows", "batch_figures", "samples"}
 
 # What DESCRIBE says in DuckDB and in Spark.
 SPARK_TYPES = {"BIGINT": "bigint", "DOUBLE": "double", "BOOLEAN": "boolean", "VARCHAR": "string", "VARCHAR[]": "array<string>",

@@ -53,7 +53,7 @@ func energyMetrics() []string {
 }
 
 // energyBatch reads a batch. What hangs on a count of tokens that nobody made
-// is no figure, as in view metric_values.
+// is no figure, as in view batch_figures.
 func energyBatch(r *record, names []string) analyze.EnergyBatch {
 	b := analyze.EnergyBatch{BatchID: r.integer()}
 	b.Counted, _ = r.value().(bool)

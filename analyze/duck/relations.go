@@ -88,6 +88,9 @@ func (db *DB) need(ctx context.Context, names []string) error {
 		if err != nil {
 			return err
 		}
+		if name == "median_interval" { // 500 rows of numbers, that each mention of a view would read anew
+			text = strings.Replace(text, "temp view", "temp table", 1)
+		}
 		if err := db.execAll(ctx, statements(text)); err != nil {
 			return fmt.Errorf("view %s: %w", name, err)
 		}
@@ -124,9 +127,10 @@ func (db *DB) loadTables(ctx context.Context, tables []analyze.Table) error {
 const narrowAtOnce = 16
 
 // narrowed calls do for the sessions of ids, or all where there are none, some
-// at a time, with the condition that picks them. Meanwhile stat_rows has the rows
-// of these alone, as a table: the views of statistics mention it six times, and
-// each time the rows would be read, joined and planned anew.
+// at a time, with the condition that picks them. Meanwhile stat_rows and
+// batch_figures have the rows of these alone, as tables: the views of statistics
+// mention them again and again, and each time the rows would be read, joined and
+// planned anew.
 func (db *DB) narrowed(ctx context.Context, ids []string, do func(where string) error) error {
 	if len(ids) == 0 {
 		var err error
@@ -142,10 +146,9 @@ func (db *DB) narrowed(ctx context.Context, ids []string, do func(where string) 
 		if where == "" {
 			continue
 		}
-		if err := db.narrow(ctx, where); err != nil {
-			return err
+		if err = db.narrow(ctx, where); err == nil {
+			err = do(where)
 		}
-		err = do(where)
 		if wideErr := db.widen(context.WithoutCancel(ctx)); err == nil {
 			err = wideErr
 		}
@@ -156,23 +159,50 @@ func (db *DB) narrowed(ctx context.Context, ids []string, do func(where string) 
 	return nil
 }
 
+// narrowViews are those that narrow makes tables, in the order in which they
+// build on each other.
+var narrowViews = []string{"stat_rows", "batch_figures"}
+
 func (db *DB) narrow(ctx context.Context, where string) error {
-	return db.mending(ctx, func() error {
-		if err := db.need(ctx, named("summary_cases summary_long batch_medians")); err != nil {
+	for _, name := range narrowViews {
+		err := db.mending(ctx, func() error {
+			rows := inline(name) + " where " + where
+			if err := db.need(ctx, named(rows)); err != nil {
+				return err
+			}
+			return db.execAll(ctx, []string{
+				"create or replace temp table narrow_" + name + " as select * from " + rows,
+				"create or replace temp view " + name + " as select * from narrow_" + name,
+			})
+		})
+		if err != nil {
 			return err
 		}
-		return db.execAll(ctx, []string{
-			"create or replace temp table narrow_rows as select * from stat_rows where " + where,
-			"create or replace temp view stat_rows as select * from narrow_rows",
-		})
-	})
+		db.made[name] = true
+	}
+	return nil
 }
 
-// widen gives stat_rows all rows again.
+// widen lets the views be made anew, with all rows.
 func (db *DB) widen(ctx context.Context) error {
-	text, err := ViewSQL("stat_rows")
-	if err != nil {
-		return err
+	for _, name := range narrowViews {
+		if err := db.execAll(ctx, []string{"drop view if exists " + name, "drop table if exists narrow_" + name}); err != nil {
+			return err
+		}
+		delete(db.made, name)
 	}
-	return db.execAll(ctx, append(statements(text), "drop table narrow_rows"))
+	return nil
 }
+
+// inline is a view's SELECT in brackets, for the one statement that names it: to
+// make the view takes as long as to plan that.
+func inline(view string) string {
+	text, err := ViewSQL(view)
+	if err != nil {
+		panic(err) // names are ours
+	}
+	_, body, _ := strings.Cut(comments.ReplaceAllString(text, ""), " as\n")
+	return "(" + strings.TrimRight(body, ";\n ") + ")"
+}
+
+var comments = regexp.MustCompile(`(?m)^--.*$`)

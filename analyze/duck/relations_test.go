@@ -24,7 +24,7 @@ func TestNamed(t *testing.T) {
 		"with a as (from batch_runs) from a":   {"sessions", "targets", "cases", "batches", "batch_runs"},
 		"from goodput":                         {"sessions", "targets", "cases", "batches", "requests", "runs", "goodput"},
 		"select 'from energy'":                 {"energy"},
-		"select * from summary":                append(slices.DeleteFunc(tableNames(), unread), "runs", "stat_rows", "metric_values", "batch_medians", "median_interval", "summary_long", "summary_cases", "summary"),
+		"select * from summary":                append(slices.DeleteFunc(tableNames(), unread), "runs", "stat_rows", "batch_figures", "batch_medians", "median_interval", "batch_intervals", "row_figures", "summary_cases", "summary"),
 		"show tables":                          slices.Concat(tableNames(), viewNames()),
 		"from duckdb_columns()":                slices.Concat(tableNames(), viewNames()),
 	} {

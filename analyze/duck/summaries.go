@@ -35,29 +35,25 @@ func (db *DB) Summaries(ctx context.Context, f SummaryFilter) ([]analyze.Summary
 	return out, err
 }
 
-// summariesOf reads the rows of summary_cases, and their figures from
-// summary_long: the view summary has them side by side, in 300 columns that
-// take longer to plan than to compute.
+// summariesOf reads the parts of the view summary apart: side by side they are
+// 300 columns that take longer to plan than to compute.
 func (db *DB) summariesOf(ctx context.Context, where string, points bool) ([]analyze.Summary, error) {
-	rows, err := db.run(ctx, "select * from summary_cases where "+where+
+	var out []analyze.Summary
+	err := db.eachNamed(ctx, func(names map[string]int, row []any) {
+		out = append(out, newSummary(names, row))
+	}, "select * from "+inline("summary_cases")+" where "+where+
 		" order by session_id, host, target_id, case_id, prefix_cache_hit nulls first")
 	if err != nil {
 		return nil, err
-	}
-	defer rows.Close()
-	names := columnsByName(rows.Names())
-	var out []analyze.Summary
-	for row, err := range rows.All() {
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, newSummary(names, row))
 	}
 	at := make(map[group]*analyze.Summary, len(out))
 	for i, s := range out {
 		at[group{s.SessionID, s.Host, s.TargetID, s.CaseID, s.PrefixCacheHit}] = &out[i]
 	}
-	if err := db.addFigures(ctx, at, where); err != nil {
+	if err := db.addRowFigures(ctx, at, where); err != nil {
+		return nil, err
+	}
+	if err := db.addIntervals(ctx, at, where); err != nil {
 		return nil, err
 	}
 	if err := db.addVersions(ctx, out, where); err != nil {
@@ -69,23 +65,38 @@ func (db *DB) summariesOf(ctx context.Context, where string, points bool) ([]ana
 	return out, err
 }
 
-// addFigures fills Stats in.
-func (db *DB) addFigures(ctx context.Context, at map[group]*analyze.Summary, where string) error {
-	return db.each(ctx, func(row []any) {
-		r := record{row: row}
-		s := at[group{r.text(), r.text(), r.integer(), r.integer(), r.text()}]
+// addRowFigures fills in what Stats has of the rows.
+func (db *DB) addRowFigures(ctx context.Context, at map[group]*analyze.Summary, where string) error {
+	return db.eachNamed(ctx, func(names map[string]int, row []any) {
+		r := record{names: names, row: row}
+		s := at[r.group()]
 		if s == nil {
 			return
 		}
-		metric := r.text()
-		cv, stability := r.double(), r.text()
-		if metric == "generation_tps" {
-			s.CV, s.Stability = cv, stability
+		for _, m := range analyze.Metrics() {
+			figure := func(name string) *float64 { return r.at(m.Name + "_" + name).double() }
+			s.Stats[m.Name] = analyze.Stat{N: r.at(m.Name + "_n").integer(), Median: figure("median"),
+				Mean: figure("mean"), SD: figure("sd"), P90: figure("p90"), P99: figure("p99")}
 		}
-		s.Stats[metric] = analyze.Stat{N: r.integer(), Median: r.double(), Lo: r.double(), Hi: r.double(),
-			Coverage: r.double(), Mean: r.double(), SD: r.double(), P90: r.double(), P99: r.double()}
-	}, "select session_id, host, target_id, case_id, prefix_cache_hit, metric, cv, stability, n, median, lo, hi, coverage, mean, sd, p90, p99"+
-		" from summary_long where "+where)
+	}, "select * from "+inline("row_figures")+" where "+where)
+}
+
+// addIntervals fills in what Stats has of the batches.
+func (db *DB) addIntervals(ctx context.Context, at map[group]*analyze.Summary, where string) error {
+	return db.eachNamed(ctx, func(names map[string]int, row []any) {
+		r := record{names: names, row: row}
+		s := at[r.group()]
+		if s == nil {
+			return
+		}
+		metric := r.at("metric").text()
+		if metric == "generation_tps" {
+			s.CV, s.Stability = r.at("cv").double(), r.at("stability").text()
+		}
+		stat := s.Stats[metric]
+		stat.Lo, stat.Hi, stat.Coverage = r.at("lo").double(), r.at("hi").double(), r.at("coverage").double()
+		s.Stats[metric] = stat
+	}, "select * from "+inline("batch_intervals")+" where "+where)
 }
 
 // ofSessions makes the condition that picks sessions by id; without ids it picks
@@ -113,16 +124,22 @@ func (db *DB) ofSessions(ctx context.Context, ids []string) (string, error) {
 
 // each runs one of our own queries and hands on its rows.
 func (db *DB) each(ctx context.Context, do func(row []any), sql string) error {
+	return db.eachNamed(ctx, func(_ map[string]int, row []any) { do(row) }, sql)
+}
+
+// eachNamed is each, with the place of each column.
+func (db *DB) eachNamed(ctx context.Context, do func(names map[string]int, row []any), sql string) error {
 	rows, err := db.run(ctx, sql)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
+	names := columnsByName(rows.Names())
 	for row, err := range rows.All() {
 		if err != nil {
 			return err
 		}
-		do(row)
+		do(names, row)
 	}
 	return nil
 }
@@ -191,6 +208,11 @@ func columnsByName(names []string) map[string]int {
 func (r *record) at(name string) *record {
 	r.next = r.names[name]
 	return r
+}
+
+// group is what summaries are told apart by.
+func (r *record) group() group {
+	return group{r.at("session_id").text(), r.at("host").text(), r.at("target_id").integer(), r.at("case_id").integer(), r.at("prefix_cache_hit").text()}
 }
 
 func (r *record) value() any {

@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write generated views and golden files 
 // table. Their text is a template in testdata with the lists filled in; after
 // a change of metrics run the test with -update.
 func TestGeneratedViews(t *testing.T) {
-	for _, name := range []string{"stat_rows", "metric_values", "median_interval", "summary"} {
+	for _, name := range []string{"stat_rows", "batch_figures", "batch_medians", "row_figures", "median_interval", "summary_long", "summary"} {
 		template, err := os.ReadFile("testdata/" + name + ".sql.tmpl")
 		if err != nil {
 			t.Fatal(err)
@@ -42,37 +42,70 @@ func TestGeneratedViews(t *testing.T) {
 
 func metricLists() []string {
 	var all, requests, batches []string
-	var requestFigures, batchFigures, pivot, columns []string
+	var requestFigures, groupColumns, batchMedians, batchFigures []string
 	for _, m := range analyze.Metrics() {
 		all = append(all, m.Name)
 		if m.Table == "requests" {
 			requests = append(requests, m.Name)
 			requestFigures = append(requestFigures, requestFigure(m))
+			groupColumns = append(groupColumns, "g."+m.Name)
+			batchMedians = append(batchMedians, fmt.Sprintf("median(%s) as %[1]s", m.Name))
 		} else {
 			batches = append(batches, m.Name)
 			batchFigures = append(batchFigures, batchFigure(m))
 		}
 	}
+	var batchColumns, unpivot, pivot, columns []string
+	for _, name := range batches {
+		batchColumns = append(batchColumns, each("b."+name+"_%s", overRows))
+	}
 	for _, name := range all {
-		for _, figure := range []string{"median", "lo", "hi", "coverage", "mean", "sd", "n", "p90", "p99"} {
-			pivot = append(pivot, fmt.Sprintf("max(case when metric = '%s' then %s end) as %s_%s", name, figure, name, figure))
-			column := fmt.Sprintf("f.%s_%s", name, figure)
-			if figure == "n" {
-				column = fmt.Sprintf("coalesce(f.%s_n, 0) as %s_n", name, name)
-			}
-			columns = append(columns, column)
-		}
+		unpivot = append(unpivot, "("+each(name+"_%s", overRows)+") as "+name)
+		pivot = append(pivot, each("max(case when metric = '"+name+"' then %[1]s end) as "+name+"_%[1]s", overBatches))
+		columns = append(columns, fmt.Sprintf("coalesce(r.%s_n, 0) as %[1]s_n, %s, %s", name,
+			each("r."+name+"_%s", overRows[1:]), each("s."+name+"_%s", overBatches)))
 	}
 	return []string{
-		"{{request_columns}}", lines(requests, 6, 7),
-		"{{request_figures}}", lines(requestFigures, 1, 9),
-		"{{request_names}}", lines(requests, 6, 2),
-		"{{batch_figures}}", lines(batchFigures, 1, 9),
-		"{{batch_names}}", lines(batches, 6, 2),
+		"{{request_columns}}", lines(requests, 6, 9),
+		"{{request_figures}}", lines(requestFigures, 1, 7),
+		"{{group_columns}}", lines(groupColumns, 6, 7),
+		"{{batch_medians}}", lines(batchMedians, 1, 9),
+		"{{batch_figures}}", lines(batchFigures, 1, 7),
+		"{{names}}", lines(all, 6, 9),
+		"{{request_statistics}}", lines(statistics(requests), 1, 9),
+		"{{batch_statistics}}", lines(statistics(batches), 1, 9),
+		"{{batch_statistics_columns}}", lines(batchColumns, 1, 7),
+		"{{unpivot}}", lines(unpivot, 1, 4),
 		"{{pivot}}", lines(pivot, 1, 9),
-		"{{columns}}", lines(columns, 9, 7),
+		"{{columns}}", lines(columns, 1, 7),
 		"{{ranks}}", lines(ranks(), 5, 2),
 	}
+}
+
+// The figures of summary: over the rows of a group, and over its batches.
+var (
+	overRows    = []string{"n", "median", "mean", "sd", "p90", "p99"}
+	overBatches = []string{"lo", "hi", "coverage"}
+)
+
+// each sets figures into a format, with commas between.
+func each(format string, figures []string) string {
+	var out []string
+	for _, figure := range figures {
+		out = append(out, fmt.Sprintf(format, figure))
+	}
+	return strings.Join(out, ", ")
+}
+
+// statistics are the formulas of the figures over rows.
+func statistics(metrics []string) []string {
+	var out []string
+	for _, m := range metrics {
+		out = append(out, fmt.Sprintf(`count(%s) as %[1]s_n, median(%[1]s) as %[1]s_median, avg(%[1]s) as %[1]s_mean, stddev_samp(%[1]s) as %[1]s_sd,
+         case when count(%[1]s) >= 10 then percentile_cont(0.9) within group (order by %[1]s) end as %[1]s_p90,
+         case when count(%[1]s) >= 100 then percentile_cont(0.99) within group (order by %[1]s) end as %[1]s_p99`, m))
+	}
+	return out
 }
 
 // requestFigure is a metric of a row, NULL where the row may not enter it.

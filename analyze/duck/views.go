@@ -12,12 +12,12 @@ var viewFiles embed.FS
 // viewNames are the views in the order in which they build on each other; each
 // is the file views/NAME.sql.
 func viewNames() []string {
-	return []string{"runs", "batch_runs", "stat_rows", "metric_values", "batch_medians", "median_interval", "summary_long", "summary_cases", "summary", "asiai", "phases", "goodput"}
+	return []string{"runs", "batch_runs", "stat_rows", "batch_figures", "batch_medians", "median_interval", "batch_intervals", "row_figures", "summary_long", "summary_cases", "summary", "asiai", "phases", "goodput"}
 }
 
 // helperViews are those that other views are made of, and nobody is to ask.
 func helperViews() []string {
-	return []string{"stat_rows", "metric_values", "batch_medians", "median_interval", "summary_cases"}
+	return []string{"stat_rows", "batch_figures", "batch_medians", "median_interval", "batch_intervals", "row_figures", "summary_cases"}
 }
 
 // ViewSQL is the text of a view, as Spark SQL takes it too.

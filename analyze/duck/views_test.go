@@ -284,7 +284,7 @@ func TestSmallDataset(t *testing.T) {
 		"select case_id, batch_id, request_id, status, in_stats, ttft_ms, generation_tps, flags from runs order by request_id",
 		`select case_id, prefix_cache_hit, n_batches, n_ok, n_failed, n_invalid, n_cache_hit, n_estimated, n_implausible, cv, stability,
 		ttft_ms_n, ttft_ms_median, generation_tps_n, generation_tps_median from summary order by all`,
-		"select case_id, prefix_cache_hit, metric, batch_id, n, median from batch_medians order by all",
+		"select case_id, prefix_cache_hit, metric, batch_id, median from batch_medians order by all",
 		"select case_id, prefix_cache_hit, metric, n, n_batches, median, lo, hi, coverage, mean, sd, p90, cv from summary_long order by all",
 	} {
 		rows, err := db.Query(t.Context(), sql)
