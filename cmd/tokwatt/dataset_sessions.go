@@ -42,7 +42,10 @@ func findIn(known []string, root, prefix string) (string, error) {
 	if len(known) == 0 {
 		return "", usagef("--dataset %s: it holds no session", root)
 	}
-	if back, ok := store.Back(prefix); ok && back < len(known) {
+	if back, ok := store.Back(prefix); ok {
+		if back >= len(known) {
+			return "", usagef("--dataset %s: there is no %s among %s", root, prefix, plural(int64(len(known)), "session"))
+		}
 		return known[len(known)-1-back], nil
 	}
 	plain := func(id string) string { return strings.ToLower(strings.ReplaceAll(id, "-", "")) }

@@ -120,7 +120,7 @@ func TestShowDataset(t *testing.T) {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	for args, want := range map[string]string{
-		"show --dataset d last~9": "0 sessions begin with last~9", "show --dataset none": "no such folder", "show --dataset d a b": "takes one session",
+		"show --dataset d last~9": "there is no last~9 among 5 sessions", "show --dataset none": "no such folder", "show --dataset d a b": "takes one session",
 	} {
 		r := tokwatt(t, "", strings.Fields(strings.ReplaceAll(args, " d ", " "+dataset+" "))...)
 		if r.code != exitUsage || !strings.Contains(r.err, want) {
