@@ -55,19 +55,25 @@ var remarks = []remark{
 // footnotes say, for each target of the sessions, what a reader of its figures
 // must mind.
 func footnotes(ctx context.Context, db *duck.DB, ids []string) (map[targetKey][]string, error) {
-	var counts []string
-	for i, r := range remarks {
-		counts = append(counts, fmt.Sprintf("count(*) filter (where %s) as n%d", r.where, i))
-	}
 	out := map[targetKey][]string{}
-	err := eachTarget(ctx, db, "select session_id, target_id, max(import_tool), "+strings.Join(counts, ", ")+
+	own := map[targetKey][]string{}
+	imported := false
+	err := eachTarget(ctx, db, "select session_id, target_id, max(import_tool), "+counts()+", "+firstChunksColumns+", "+ownErrorColumns+
 		" from runs where "+ofSessions(ids)+" group by session_id, target_id", func(key targetKey, row []any) {
-		_, imported := row[0].(string)
+		_, theirs := row[0].(string)
+		imported = imported || theirs
+		row = row[1:]
 		for i, r := range remarks {
-			if n, _ := row[i+1].(int64); n > 0 {
-				out[key] = append(out[key], r.text(n, imported))
+			if n, _ := row[i].(int64); n > 0 {
+				out[key] = append(out[key], r.text(n, theirs))
 			}
 		}
+		row = row[len(remarks):]
+		if n, _ := row[0].(int64); n > 0 {
+			excess, _ := row[1].(float64)
+			out[key] = append(out[key], manyInFirst(excess).text(n, theirs))
+		}
+		own[key] = ownErrorNotes(row[2:])
 	})
 	if err != nil {
 		return nil, err
@@ -75,16 +81,25 @@ func footnotes(ctx context.Context, db *duck.DB, ids []string) (map[targetKey][]
 	if err := addMissing(ctx, db, ids, out); err != nil {
 		return nil, err
 	}
-	if err := addOrigins(ctx, db, ids, out); err != nil {
-		return nil, err
+	if imported {
+		if err := addOrigins(ctx, db, ids, out); err != nil {
+			return nil, err
+		}
 	}
-	if err := addFirstChunks(ctx, db, ids, out); err != nil {
-		return nil, err
+	err = addEnergy(ctx, db, ids, out)
+	for key, notes := range own {
+		out[key] = append(out[key], notes...)
 	}
-	if err := addEnergy(ctx, db, ids, out); err != nil {
-		return nil, err
+	return out, err
+}
+
+// counts are columns: how many rows each remark holds for.
+func counts() string {
+	var columns []string
+	for i, r := range remarks {
+		columns = append(columns, fmt.Sprintf("count(*) filter (where %s) as n%d", r.where, i))
 	}
-	return out, addOwnErrors(ctx, db, ids, out)
+	return strings.Join(columns, ", ")
 }
 
 // text is the remark on n requests.
@@ -132,19 +147,13 @@ func addOrigins(ctx context.Context, db *duck.DB, ids []string, notes map[target
 	})
 }
 
-// addFirstChunks adds by how much gen is too high where the first chunk brought
-// several tokens and nobody knows how many.
-func addFirstChunks(ctx context.Context, db *duck.DB, ids []string, notes map[targetKey][]string) error {
-	return eachTarget(ctx, db, `select session_id, target_id, max(import_format), count(*),
-		max(cast(tokens_generated - chunks as double) / (cast(tokens_generated as double) * (chunks - 1)))
-		from runs where `+ofSessions(ids)+` and in_stats and array_contains(flags, 'multi_token_chunks') and decode_tps is null
-		and generation_tps_source = 'client' and chunks > 1 group by session_id, target_id`, func(key targetKey, row []any) {
-		_, imported := row[0].(string)
-		n, _ := row[1].(int64)
-		excess, _ := row[2].(float64)
-		notes[key] = append(notes[key], manyInFirst(excess).text(n, imported))
-	})
-}
+// firstChunksColumns are of how many requests gen is too high because the first
+// chunk brought several tokens and nobody knows how many, and by how much.
+const (
+	manyInFirstUnknown = "in_stats and array_contains(flags, 'multi_token_chunks') and decode_tps is null and generation_tps_source = 'client' and chunks > 1"
+	firstChunksColumns = "count(*) filter (where " + manyInFirstUnknown + ")," +
+		" max(cast(tokens_generated - chunks as double) / (cast(tokens_generated as double) * nullif(chunks - 1, 0))) filter (where " + manyInFirstUnknown + ")"
+)
 
 // manyInFirst is the remark on requests whose gen is too high by the given
 // share at most, had the first chunk as many tokens as the others: (n − 1) of
@@ -158,21 +167,24 @@ func manyInFirst(excess float64) remark {
 // firstChunks is that note on n requests that tokwatt measured.
 func firstChunks(n int64, excess float64) string { return manyInFirst(excess).text(n, false) }
 
-// addOwnErrors adds how wrong this client's own times are, to the targets that
-// were measured over a network and whose figures hang on our clock.
-func addOwnErrors(ctx context.Context, db *duck.DB, ids []string, notes map[targetKey][]string) error {
-	return eachTarget(ctx, db, `select session_id, target_id, max(client_calibration_json), max(concurrency),
-		bool_or(stamp_source = 'kernel'), bool_or(stamp_source = 'user')
-		from runs where `+ofSessions(ids)+` and client_calibration_json is not null and driver <> 'inproc' and ttft_client_ms is not null
-		group by session_id, target_id`, func(key targetKey, row []any) {
-		calibration, _ := row[0].(string)
-		streams, _ := row[1].(int64)
-		kernel, _ := row[2].(bool)
-		user, _ := row[3].(bool)
-		if text := ownError(calibration, streams); text != "" {
-			notes[key] = append(notes[key], text+stamped(kernel, user))
-		}
-	})
+// ownErrorColumns are what says how wrong this client's own times are, of what
+// was measured over a network and hangs on our clock.
+const (
+	ourTimes        = "client_calibration_json is not null and driver <> 'inproc' and ttft_client_ms is not null"
+	ownErrorColumns = "max(client_calibration_json) filter (where " + ourTimes + "), max(concurrency) filter (where " + ourTimes + ")," +
+		" bool_or(stamp_source = 'kernel') filter (where " + ourTimes + "), bool_or(stamp_source = 'user') filter (where " + ourTimes + ")"
+)
+
+// ownErrorNotes reads these columns.
+func ownErrorNotes(row []any) []string {
+	calibration, _ := row[0].(string)
+	streams, _ := row[1].(int64)
+	kernel, _ := row[2].(bool)
+	user, _ := row[3].(bool)
+	if text := ownError(calibration, streams); text != "" {
+		return []string{text + stamped(kernel, user)}
+	}
+	return nil
 }
 
 // stamped says who stamped arrivals, as the end of a sentence.

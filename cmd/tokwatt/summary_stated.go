@@ -19,6 +19,9 @@ func addStated(ctx context.Context, db *duck.DB, ids []string, all []analyze.Sum
 		session string
 		case_   int64
 	}
+	if !slices.ContainsFunc(all, func(s analyze.Summary) bool { return s.Keys["import_tool"] != "" }) {
+		return nil
+	}
 	stated := map[key]*float64{}
 	err := eachTarget(ctx, db, "select session_id, target_id, case_id, max(stated_sd) from runs where "+ofSessions(ids)+
 		" and stated_sd is not null group by session_id, target_id, case_id having count(*) = 1", func(t targetKey, row []any) {
