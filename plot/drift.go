@@ -16,7 +16,7 @@ type DriftBatch struct {
 }
 
 // driftMarks is how many marks of a series stay apart along a panel.
-const driftMarks = 36
+const driftMarks = 60
 
 // Drift shows whether batches changed over the time of a session, as those of a
 // machine do that grows hot: a line a target. Where a target has more batches
@@ -40,7 +40,7 @@ func Drift(what string, batches []DriftBatch) (*Figure, error) {
 		}
 		byTarget[b.Target] = append(byTarget[b.Target], b)
 	}
-	panel := Panel{Kind: Curves}
+	panel := Panel{Kind: Times}
 	most := 1 // batches of a mark
 	for i, name := range order {
 		points, each := driftPoints(byTarget[name])

@@ -12,7 +12,7 @@ import (
 // that suits the session; many become medians of those that follow each other.
 func TestDrift(t *testing.T) {
 	var batches []DriftBatch
-	for i := range 105 { // falls by a fourteenth over seven minutes
+	for i := range 150 { // falls by a tenth over ten minutes
 		batches = append([]DriftBatch{{"a", float64(i) * 4, 105 - float64(i)/15}}, batches...)
 	}
 	batches = append(batches, DriftBatch{"b", 600, 100}, DriftBatch{"b", 604, 101})
@@ -22,12 +22,12 @@ func TestDrift(t *testing.T) {
 	}
 	p := f.Panels[0]
 	a := p.Series[0].Points
-	if len(p.Series) != 2 || len(f.Legend) != 2 || len(a) != 35 || a[0].N != 3 || len(p.Series[1].Points) != 2 {
+	if len(p.Series) != 2 || len(f.Legend) != 2 || len(a) != 50 || a[0].N != 3 || len(p.Series[1].Points) != 2 {
 		t.Fatalf("%d series, %d marks of %d batches", len(p.Series), len(a), a[0].N)
 	}
 	near := func(got, want float64) bool { return math.Abs(got-want) < 1e-9 }
-	if !near(a[0].X, 4.0/60) || !near(a[0].Median, 105-1.0/15) || !near(a[34].Median, 105-103.0/15) {
-		t.Errorf("first %+v, last %+v", a[0], a[34])
+	if !near(a[0].X, 4.0/60) || !near(a[0].Median, 105-1.0/15) || !near(a[49].Median, 105-148.0/15) {
+		t.Errorf("first %+v, last %+v", a[0], a[49])
 	}
 	for _, s := range p.Series {
 		for i, pt := range s.Points {

@@ -54,7 +54,7 @@ const (
 	Curves   PanelKind = iota // medians joined by lines, over a number on the x axis
 	Strips                    // a lane per case from top to bottom, its distribution along the x axis
 	Traces                    // a quantity over time
-	Times                     // as Curves, over seconds since 1970
+	Times                     // as Curves, over time: seconds since 1970, or the time of a session
 	Arrivals                  // a lane a stream, its outputs over time in seconds
 	Gaps                      // dots over time in seconds
 	Changes                   // a row per comparison, the ratio of B to A along the x axis

@@ -136,7 +136,12 @@ func versionsNote(src source) string {
 	keys, _ := pick([]string{"engine", "engine_version"})
 	var list []string
 	for _, g := range groups(keys, src.rows) {
-		list = append(list, g.name)
+		if g.rows[0].EngineVersion != "" {
+			list = append(list, g.name)
+		}
+	}
+	if list == nil {
+		return ""
 	}
 	return "Versions: " + strings.Join(list, ", ") + "."
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"tokwatt/analyze"
@@ -114,9 +115,12 @@ func courseText(found answer) string {
 	}
 	a, _ := analyze.NewSample(earlier)
 	b, _ := analyze.NewSample(later)
-	return fmt.Sprintf("Whether the machine slowed down: generation rates of the earlier half of each case's batches are %+.1f %% of their case's median (median), "+
-		"those of the later half %+.1f %% (%d against %d batches, rank test p = %s).",
-		*a.Quantile(0.5), *b.Quantile(0.5), len(earlier), len(later), sig(*test.P))
+	apart := func(s analyze.Sample) string {
+		return strings.Replace(fmt.Sprintf("%+.1f", *s.Quantile(0.5)), "-", "−", 1)
+	}
+	return fmt.Sprintf("Whether the machine slowed down: generation rates of the earlier half of each case's batches are %s %% off their case's median (median), "+
+		"those of the later half %s %% (%d against %d batches, rank test p = %s).",
+		apart(a), apart(b), len(earlier), len(later), sig(*test.P))
 }
 
 // mostRows is how many rows of a long table the page has.

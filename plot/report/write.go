@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -26,7 +27,7 @@ func (p *Page) Write(w io.Writer) error {
 		return fmt.Errorf("the report on %s: %w", p.Title, err)
 	}
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"plain": plain, "head": rowHead, "cells": rowCells, "column": column, "pieces": pieces,
+		"plain": plain, "prose": prose, "head": rowHead, "cells": rowCells, "column": column, "pieces": pieces,
 		"drawn": func(f *plot.Figure) drawing { return figures.drawn[f] },
 	}).Parse(pageHTML)
 	if err != nil {
@@ -60,6 +61,14 @@ func plain(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, string(unicode.ReplacementChar)))
+}
+
+// unitBehind is the unit behind a number, before which no line may break.
+var unitBehind = regexp.MustCompile(`([0-9]) (%|ms|s|min|h|W|J)([ ,.;:)]|$)`)
+
+// prose is text in lines as long as the page has room for.
+func prose(s string) string {
+	return unitBehind.ReplaceAllString(plain(s), "${1}\u00a0${2}${3}")
 }
 
 // pieces are the parts of a column's name between which a line may break.
