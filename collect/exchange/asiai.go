@@ -31,10 +31,11 @@ func (in *Input) document() (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseObject(bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")))
+	return parseObject(raw)
 }
 
-// readAsiai reads asiai's export, all of it at once.
+// readAsiai reads asiai's export, all of it at once; what its other modes write
+// has another shape (see readAsiaiMode).
 //
 // Its tokens/s is M1 by the rule of its own version, and its times are those of
 // Ollama's server where that is the engine, so both are asiai's figures and not
@@ -48,7 +49,7 @@ func readAsiai(in *Input, out *sink) error {
 	bench := doc.object("benchmark")
 	engines := bench.object("engines")
 	if engines == nil {
-		return fmt.Errorf("it has no engines in its benchmark")
+		return readAsiaiMode(in, out, doc)
 	}
 	if err := out.session(in.whole(), asiaiSession(doc, bench, engines)); err != nil {
 		return err
@@ -65,19 +66,9 @@ func readAsiai(in *Input, out *sink) error {
 }
 
 func asiaiSession(doc, bench, engines object) collect.Session {
-	m := doc.object("machine")
 	s := collect.Session{
 		Profile: "asiai", Options: bench.without("engines", "winner"),
-		Host: collect.Host{Chip: m.text("chip", "hw_chip"), Model: m.text("model", "hw_model"), GPUCores: some(m.count("gpu_cores")), CPUCores: some(m.count("cpu_cores")), OSVersion: m.text("os_version")},
-	}
-	if gb := m.number("ram_gb"); gb != nil && *gb > 0 && *gb < 1e6 {
-		n := int64(*gb * (1 << 30))
-		s.Host.RAMBytes = &n
-	}
-	if at := doc.number("timestamp", "ts"); at != nil && *at > 0 && *at < 1e11 {
-		s.StartedAt = time.Unix(0, int64(*at*1e3)*1e6).UTC()
-	} else if t, err := time.Parse(time.RFC3339, doc.text("timestamp", "ts")); err == nil {
-		s.StartedAt = t
+		Host: asiaiHost(doc.object("machine")), StartedAt: asiaiTime(doc),
 	}
 	said := object{}
 	for name := range engines {
@@ -91,6 +82,28 @@ func asiaiSession(doc, bench, engines object) collect.Session {
 	extra["benchmark"] = json.RawMessage(rest.without())
 	s.Imported = &collect.Origin{Tool: "asiai", ToolVersion: doc.text("asiai_version", "version"), Extra: extra.without()}
 	return s
+}
+
+// asiaiHost is the machine, as asiai describes it in m.
+func asiaiHost(m object) collect.Host {
+	h := collect.Host{Chip: m.text("chip", "hw_chip"), Model: m.text("model", "hw_model", "machine_model"), GPUCores: some(m.count("gpu_cores")), CPUCores: some(m.count("cpu_cores")), OSVersion: m.text("os_version")}
+	if gb := m.number("ram_gb"); gb != nil && *gb > 0 && *gb < 1e6 {
+		n := int64(*gb * (1 << 30))
+		h.RAMBytes = &n
+	}
+	return h
+}
+
+// asiaiTime is when the run was, in seconds since 1970 or as text.
+func asiaiTime(doc object) time.Time {
+	if at := doc.number("timestamp", "ts", "started_at"); at != nil && *at > 0 && *at < 1e11 {
+		return time.Unix(0, int64(*at*1e3)*1e6).UTC()
+	}
+	t, err := time.Parse(time.RFC3339, doc.text("timestamp", "ts", "started_at"))
+	if err != nil {
+		return time.Time{}
+	}
+	return t
 }
 
 // asiaiPower is the mean power of an engine's runs, in the widest scope that
@@ -118,7 +131,7 @@ func readAsiaiEngine(out *sink, doc, bench object, name string, engine object) {
 	t := out.target(collect.TargetInfo{
 		// A comparison of models has the models for keys, and says the engine inside.
 		Engine: cmp.Or(engine.text("engine"), name), EngineVersion: engine.text("engine_version"), Driver: "import", ModelID: cmp.Or(engine.text("model"), bench.text("model")),
-		ModelFormat: engine.text("model_format"), Quantization: engine.text("model_quantization"), ModelBytes: some(engine.count("vram_bytes")),
+		ModelFormat: engine.text("model_format"), Quantization: engine.text("model_quantization"), ModelGPUBytes: some(engine.count("vram_bytes")),
 		ContextTokens: some(bench.count("context_size")),
 		StatedPowerW:  watts, StatedPowerScope: scope,
 	})

@@ -6,13 +6,13 @@
 // [Read] makes records of a file, as collect would have recorded them, so that
 // store, figures, views and plots need not know. read.go has the way of a file
 // through it, sink.go what a reader calls, formats.go the table of [Formats],
-// loose.go access to JSON whose fields tools rename. A format is a file and a
-// line in the table:
+// loose.go access to JSON whose fields tools rename, companions.go what a file is
+// that is none of them. A format is a file and a line in the table:
 //
 //   - exoread.go: exo-bench's results
 //   - llamabench.go: llama-bench's tests; llamabench_text.go finds them in its
 //     five formats
-//   - asiai.go, ollamatext.go
+//   - asiai.go, its other modes in asiaimode.go; ollamatext.go
 //   - guidellm.go, a request of it in guidellmrow.go; aiperf.go
 //   - vllm.go and sglang.go name what differs between the runs of the two;
 //     serving.go reads them, servingrow.go a request, documents.go finds the runs

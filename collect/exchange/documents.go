@@ -40,7 +40,7 @@ func documents(in *Input) ([]document, error) {
 		switch b {
 		case '\n':
 			n, fresh = n+1, true
-		case '\r', 0xef, 0xbb, 0xbf:
+		case '\r':
 		default:
 			fresh = false
 		}

@@ -126,7 +126,7 @@ func firstByte(r io.ByteScanner) (byte, error) {
 			return 0, err
 		}
 		switch b {
-		case ' ', '\t', '\r', '\n', 0xef, 0xbb, 0xbf:
+		case ' ', '\t', '\r', '\n':
 			continue
 		}
 		return b, r.UnreadByte()

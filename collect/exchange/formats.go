@@ -40,6 +40,14 @@ const headBytes = 64 << 10
 // format is the file's format: the one that was asked for, or the first that
 // takes the file for its own.
 func (in *Input) format() (Format, error) {
+	in.skipMark()
+	head, err := in.head()
+	if err != nil {
+		return Format{}, err
+	}
+	if hint := encodingOf(head); hint != "" {
+		return Format{}, &UnknownFormatError{File: filepath.Base(in.Name), Hint: hint}
+	}
 	var names []string
 	for _, f := range Formats() {
 		if f.Name == in.Format {
@@ -50,10 +58,11 @@ func (in *Input) format() (Format, error) {
 	if in.Format != "" {
 		return Format{}, fmt.Errorf("there is no format %q: there are %s", in.Format, strings.Join(names, ", "))
 	}
-	head, err := in.head()
-	if err != nil {
-		return Format{}, err
-	}
+	return in.told(head)
+}
+
+// told is the format that the file's head tells.
+func (in *Input) told(head []byte) (Format, error) {
 	if ownRows(head) {
 		return Format{}, &OwnExportError{File: filepath.Base(in.Name)}
 	}
@@ -62,7 +71,7 @@ func (in *Input) format() (Format, error) {
 			return f, nil
 		}
 	}
-	return Format{}, &UnknownFormatError{File: filepath.Base(in.Name), Empty: len(bytes.TrimSpace(head)) == 0}
+	return Format{}, &UnknownFormatError{File: filepath.Base(in.Name), Empty: len(bytes.TrimSpace(head)) == 0, Hint: companionOf(head)}
 }
 
 // head is the beginning of the file, by which its format is told.
@@ -72,7 +81,7 @@ func (in *Input) head() ([]byte, error) {
 	if err != nil && err != io.EOF {
 		return nil, err
 	}
-	return bytes.TrimPrefix(head[:n], []byte("\xef\xbb\xbf")), nil
+	return head[:n], nil
 }
 
 // ownRows reports whether a file is what RequestRows or Benchstat gave.
@@ -89,15 +98,20 @@ func FormatOf(in Input) (string, error) {
 	return f.Name, err
 }
 
-// UnknownFormatError is a file whose format its content does not tell.
+// UnknownFormatError is a file whose format its content does not tell, or of
+// whose content more is known than that.
 type UnknownFormatError struct {
 	File  string
-	Empty bool // there is nothing in it
+	Empty bool   // there is nothing in it
+	Hint  string // what it is, and what to do: "is gzip: gunzip it first"; may be empty
 }
 
 func (e *UnknownFormatError) Error() string {
-	if e.Empty {
+	switch {
+	case e.Empty:
 		return e.File + " is empty"
+	case e.Hint != "":
+		return e.File + " " + e.Hint
 	}
 	return e.File + " is in no format that import knows by its content: name it with --format"
 }

@@ -58,7 +58,7 @@ func readGuidellm(in *Input, out *sink) error {
 	if err := out.session(in.whole(), s); err != nil {
 		return err
 	}
-	b := guidellmBatch{g: &g}
+	b := guidellmBatch{g: &g, bench: -1}
 	g.walk(b.take)
 	b.flush()
 	if g.cut.err != nil {

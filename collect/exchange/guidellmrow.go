@@ -11,10 +11,27 @@ import (
 
 // guidellmBatch collects the requests of a benchmark.
 type guidellmBatch struct {
-	g      *guidellmReader
-	bench  int
-	placed bool
-	batch  collect.Batch
+	g        *guidellmReader
+	bench    int // -1: none yet
+	placed   bool
+	window   guidellmWindow // of bench
+	warmup   collect.Batch  // what is outside of the window
+	measured collect.Batch
+}
+
+// guidellmWindow is when a benchmark was measured, in seconds since 1970; nil:
+// from its beginning, or to its end. The file lists the requests of its warm-up
+// and of its cool-down with the others, and leaves them out of its averages.
+type guidellmWindow struct{ from, to *float64 }
+
+func (g *guidellmReader) window(bench int) guidellmWindow {
+	m := g.heads[bench].object("scheduler_metrics")
+	return guidellmWindow{m.number("measure_start_time"), m.number("measure_end_time")}
+}
+
+// leavesOut reports whether a request ended before the window or began behind it.
+func (w guidellmWindow) leavesOut(start, end *float64) bool {
+	return w.from != nil && end != nil && *end < *w.from || w.to != nil && start != nil && *start > *w.to
 }
 
 // take is the second pass over a request.
@@ -26,25 +43,38 @@ func (b *guidellmBatch) take(n int, group string, i int, raw json.RawMessage) {
 		return
 	}
 	start := guidellmStart(row)
-	if placed := start != nil; n != b.bench || placed != b.placed || len(b.batch.Requests) == maxBatch {
+	if n != b.bench {
 		b.flush()
-		b.bench, b.placed = n, placed
+		b.bench, b.window = n, b.g.window(n)
+	}
+	if placed := start != nil; placed != b.placed {
+		b.flush()
+		b.placed = placed
 	}
 	q, err := b.g.request(row, group, start)
 	if err != nil {
 		b.g.out.bad(at, "%v", err)
 		return
 	}
-	q.ConcurrentIndex = int64(len(b.batch.Requests))
-	b.batch.Requests = append(b.batch.Requests, q)
+	to := &b.measured
+	if b.window.leavesOut(start, guidellmEnd(row)) {
+		to = &b.warmup
+	}
+	q.ConcurrentIndex = int64(len(to.Requests))
+	if to.Requests = append(to.Requests, q); len(to.Requests) == maxBatch {
+		b.flush()
+	}
 }
 
+// flush hands out what is in hand.
 func (b *guidellmBatch) flush() {
-	if len(b.batch.Requests) == 0 {
-		return
+	b.warmup.Warmup = true
+	for _, batch := range []collect.Batch{b.warmup, b.measured} {
+		if len(batch.Requests) > 0 {
+			b.g.out.batch(b.g.caseOf(b.bench), b.placed, batch)
+		}
 	}
-	b.g.out.batch(b.g.caseOf(b.bench), b.placed, b.batch)
-	b.batch = collect.Batch{}
+	b.warmup, b.measured = collect.Batch{}, collect.Batch{}
 }
 
 // guidellmStart is when a request was sent, in seconds since 1970.
@@ -55,6 +85,15 @@ func guidellmStart(row object) *float64 {
 	}
 	if x == nil || *x <= 0 {
 		return nil
+	}
+	return x
+}
+
+// guidellmEnd is when a request ended, in seconds since 1970.
+func guidellmEnd(row object) *float64 {
+	x := row.number("request_end_time", "end_time")
+	if x == nil {
+		x = row.object("info").object("timings").number("request_end", "resolve_end")
 	}
 	return x
 }
@@ -72,7 +111,7 @@ func (g *guidellmReader) request(row object, group string, start *float64) (coll
 	if start != nil {
 		q.StartNS = toNS(*start - g.from)
 		q.EndNS = q.StartNS
-		if end := row.number("request_end_time", "end_time"); end != nil && *end > *start {
+		if end := guidellmEnd(row); end != nil && *end > *start {
 			q.EndNS = toNS(*end - g.from)
 		}
 	}
