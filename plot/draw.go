@@ -15,6 +15,7 @@ import (
 
 const (
 	markerRadius = 2.3 // points, as all below
+	smallMark    = 1.3 // of many
 	dotRadius    = 1.3
 	lineWidth    = 1.3
 	whiskerWidth = 0.9
@@ -126,7 +127,11 @@ func (m curveMarks) Plot(c draw.Canvas, g *gonum.Plot) {
 		var path vg.Path
 		for j, p := range s.Points {
 			if p.Lo != nil {
-				path = append(path, whisker(vg.Point{X: at[i][j].X, Y: y(*p.Lo)}, vg.Point{X: at[i][j].X, Y: y(*p.Hi)})...)
+				w := whisker(vg.Point{X: at[i][j].X, Y: y(*p.Lo)}, vg.Point{X: at[i][j].X, Y: y(*p.Hi)})
+				if m.panel.crowded() {
+					w = w[:2] // without caps
+				}
+				path = append(path, w...)
 			}
 		}
 		m.th.whiskers(&c, s.Style, path)
@@ -134,6 +139,10 @@ func (m curveMarks) Plot(c draw.Canvas, g *gonum.Plot) {
 	}
 	for i, s := range m.panel.Series {
 		for j, p := range s.Points {
+			if m.panel.crowded() {
+				m.th.marker(&c, s.Style, at[i][j], smallMark)
+				continue
+			}
 			m.th.mark(&c, s.Style, at[i][j], p.Hollow)
 		}
 	}

@@ -131,6 +131,13 @@ func (f *Figure) historyPanels(src source, t timeline, metrics []metric, log boo
 			return err
 		}
 		p.Kind = Times
+		if p.crowded() {
+			for _, s := range p.Series {
+				for i := range s.Points {
+					s.Points[i].Raw = nil
+				}
+			}
+		}
 		if !log {
 			p.Y = closeAround(p.Y, p.Series)
 		}
@@ -141,6 +148,14 @@ func (f *Figure) historyPanels(src source, t timeline, metrics []metric, log boo
 	}
 	f.titleOnce()
 	return nil
+}
+
+// manyMarks is how many marks of a line stay apart at their size over a page.
+const manyMarks = 70
+
+// crowded tells whether marks are small, and without the batches behind them.
+func (p Panel) crowded() bool {
+	return p.Kind == Times && slices.ContainsFunc(p.Series, func(s Series) bool { return len(s.Points) > manyMarks })
 }
 
 // closeAround moves the start of a linear axis up to the values where all of them

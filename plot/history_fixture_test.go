@@ -47,6 +47,7 @@ func historyGallery() []picture {
 	lengths, lengthsSessions := historyOf(servers()[4:5], 24, []int64{128, 2048}, 2*day)
 	hours, hoursSessions := historyOf(servers()[:1], 6, []int64{512}, 70*time.Minute)
 	minute, minuteSessions := historyOf(servers()[:2], 4, []int64{512}, 15*time.Second)
+	hundreds, hundredsSessions := historyOf(servers()[:2], 200, []int64{512}, 2*day)
 	two, twoSessions := historyOf(servers()[:1], 2, []int64{512}, day)
 	years, yearsSessions := historyOf(servers()[:3], 60, []int64{512}, 25*day)
 	many, manySessions := historyOf(servers(), 40, []int64{512}, 9*day, "studio", "mini")
@@ -60,6 +61,7 @@ func historyGallery() []picture {
 		{"history_two_logs", pastOf(lengths, lengthsSessions, Options{Log: "y", Y: []string{"prompt_tps", "generation_tps"}}), 2},
 		{"history_hours", pastOf(hours, hoursSessions, Options{}), 2},
 		{"history_minute", pastOf(minute, minuteSessions, Options{}), 2},
+		{"history_200", pastOf(hundreds, hundredsSessions, Options{}), 2},
 		{"history_two", pastOf(two, twoSessions, Options{}), 2},
 		{"history_years", pastOf(years, yearsSessions, Options{Log: "y", Y: []string{"ttft_ms"}}), 2},
 		{"history_many", pastOf(many, manySessions, Options{}), 2},

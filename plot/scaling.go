@@ -202,7 +202,7 @@ func valueAxis(m metric, series []Series, log bool) Axis {
 	lo, hi := extent(series)
 	axis := Axis{Label: m.axisLabel(log), Log: log}
 	if log {
-		axis.Ticks, axis.Min, axis.Max = decades(lo, hi)
+		axis.Ticks, axis.Min, axis.Max = decades(lo*0.93, hi*1.07) // no mark is on the frame
 	} else {
 		axis.Ticks, axis.Max = fromZero(hi * 1.02)
 	}

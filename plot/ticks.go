@@ -132,22 +132,12 @@ func atValues(values []float64) (ticks []Tick, kibi bool) {
 
 // thin takes away labels until none touches the one before: every second, third
 // or fourth where that is enough and looks regular, else all but the powers of
-// ten where two or more are there, else each that is in the way. place and width are in one unit, gap is the least distance. The ticks
-// stay.
+// ten where two or more are there, or as many of them as there is room for, else
+// each that is in the way. place and width are in one unit, gap is the least
+// distance. The ticks stay.
 func thin(ticks []Tick, place func(float64) float64, width func(string) float64, gap float64) []Tick {
-	for stride := 1; stride <= 4; stride++ {
-		if stride > 1 && !even(ticks, place) {
-			break // some may be unlabelled already, or crowd in one place
-		}
-		kept := slices.Clone(ticks)
-		for i := range kept {
-			if i%stride != 0 {
-				kept[i].Label = ""
-			}
-		}
-		if greedy := dropTouching(kept, place, width, gap); slices.Equal(greedy, kept) {
-			return kept
-		}
+	if kept := strided(ticks, place, width, gap); kept != nil {
+		return kept
 	}
 	tens, n := slices.Clone(ticks), 0
 	for i, t := range tens {
@@ -157,10 +147,32 @@ func thin(ticks []Tick, place func(float64) float64, width func(string) float64,
 			n++
 		}
 	}
-	if greedy := dropTouching(tens, place, width, gap); n >= 2 && slices.Equal(greedy, tens) {
-		return tens
+	if kept := strided(tens, place, width, gap); n >= 2 && kept != nil {
+		return kept
 	}
 	return dropTouching(ticks, place, width, gap)
+}
+
+// strided is the ticks with the label of each, or of every second, third or fourth
+// of those that have one, where these are evenly apart; nil where they would touch.
+func strided(ticks []Tick, place func(float64) float64, width func(string) float64, gap float64) []Tick {
+	labelled := slices.DeleteFunc(slices.Clone(ticks), func(t Tick) bool { return t.Label == "" })
+	for stride := 1; stride <= 4 && (stride == 1 || even(labelled, place)); stride++ {
+		kept, n := slices.Clone(ticks), 0
+		for i := range kept {
+			if kept[i].Label == "" {
+				continue
+			}
+			if n%stride != 0 {
+				kept[i].Label = ""
+			}
+			n++
+		}
+		if slices.Equal(dropTouching(kept, place, width, gap), kept) {
+			return kept
+		}
+	}
+	return nil
 }
 
 // dropTouching keeps the first label and each that does not touch the last
@@ -182,17 +194,12 @@ func dropTouching(ticks []Tick, place func(float64) float64, width func(string) 
 	return ticks
 }
 
-// even tells whether all ticks are equally far apart and labelled.
+// even tells whether all ticks are equally far apart.
 func even(ticks []Tick, place func(float64) float64) bool {
-	for i := range ticks {
-		if ticks[i].Label == "" {
+	for i := 2; i < len(ticks); i++ {
+		a, b := place(ticks[i-1].Value)-place(ticks[i-2].Value), place(ticks[i].Value)-place(ticks[i-1].Value)
+		if math.Abs(a-b) > 1e-6*math.Abs(a) {
 			return false
-		}
-		if i >= 2 {
-			a, b := place(ticks[i-1].Value)-place(ticks[i-2].Value), place(ticks[i].Value)-place(ticks[i-1].Value)
-			if math.Abs(a-b) > 1e-6*math.Abs(a) {
-				return false
-			}
 		}
 	}
 	return true

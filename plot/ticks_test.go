@@ -115,3 +115,24 @@ func TestThin(t *testing.T) {
 		t.Errorf("even ticks thinned to %q", got)
 	}
 }
+
+// Powers of ten that would touch are left out evenly, as are doublings.
+func TestThinEvenly(t *testing.T) {
+	ticks, lo, hi := decades(0.009, 130_000)
+	place := func(v float64) float64 { return 150 * math.Log(v/lo) / math.Log(hi/lo) }
+	width := func(s string) float64 { return 4.5 * float64(len(s)) }
+	var at []float64
+	for _, tick := range thin(ticks, place, width, 5) {
+		if tick.Label != "" {
+			at = append(at, math.Round(math.Log10(tick.Value)))
+		}
+	}
+	if len(at) < 3 {
+		t.Fatalf("labels at %v", at)
+	}
+	for i := 2; i < len(at); i++ {
+		if at[i]-at[i-1] != at[1]-at[0] {
+			t.Errorf("labels at ten to the %v", at)
+		}
+	}
+}
