@@ -297,6 +297,8 @@ func TestParseConditions(t *testing.T) {
 		"engine=exo":                      "[engine=exo]",
 		"engine=exo,model_id=a/b=c,d,pp=": "[engine=exo model_id=a/b=c,d pp=]",
 		"quantization=4bit, host = h":     "[model_quantization=4bit host=h]",
+		"label=a,=b, c":                   "[label=a,=b, c]",
+		"=x":                              "=x: must be KEY=VALUE",
 		"engin=exo":                       "engin=exo: must be KEY=VALUE",
 		"engine":                          "engine: must be KEY=VALUE",
 		"":                                ": must be KEY=VALUE",

@@ -30,7 +30,7 @@ func (c Condition) String() string { return c.Key + "=" + c.Value }
 // Conditions hold together.
 type Conditions []Condition
 
-// ParseConditions reads key=value,key=value. A comma that no key follows is
+// ParseConditions reads key=value,key=value. A comma that no word and = follow is
 // part of the value.
 func ParseConditions(text string) (Conditions, error) {
 	var out Conditions
@@ -39,7 +39,7 @@ func ParseConditions(text string) (Conditions, error) {
 		switch key = canonical(strings.TrimSpace(key)); {
 		case pair && slices.Contains(GroupKeys(), key):
 			out = append(out, Condition{key, strings.TrimSpace(value)})
-		case pair || len(out) == 0:
+		case pair && key != "" || len(out) == 0:
 			return nil, &KeyError{Condition: part, Key: key}
 		default:
 			out[len(out)-1].Value += "," + part
