@@ -20,5 +20,6 @@
 //
 // The same rows and options give the same bytes. Colours come from theme.go
 // alone. Text is set in Liberation Sans, which every format carries with it;
-// characters it lacks are written as escapes and a footnote says so (text.go).
+// characters it lacks are left to the reader's fonts in SVG (widetext.go); elsewhere
+// they are written as escapes and a footnote says so (text.go).
 package plot

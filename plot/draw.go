@@ -84,6 +84,7 @@ func (a Axis) dress(g *gonum.Axis, th theme) {
 	g.Label.TextStyle.Font = fontOf(tickSize) // its blank is the gap between ticks and labels
 	g.Tick.Label.Color = th.text
 	g.Tick.Label.Font = fontOf(tickSize)
+	g.Tick.Label.Handler = textHandler()
 	g.Tick.LineStyle = draw.LineStyle{Color: th.axis, Width: 0.6}
 	g.Tick.Length = 3.5
 	sty := g.Tick.Label

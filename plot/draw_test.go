@@ -77,7 +77,8 @@ func (t *tracer) cover(p vg.Path, by vg.Length) {
 }
 
 func (t *tracer) FillString(f font.Face, at vg.Point, s string) {
-	w, up := f.Width(s), 0.72*f.Font.Size // of capitals
+	w, _, _ := textHandler().Box(s, f.Font)
+	up := 0.72 * f.Font.Size // of capitals
 	p := t.point(at)
 	box := vg.Rectangle{Min: p, Max: p}
 	for _, corner := range []vg.Point{{X: w}, {Y: up}, {X: w, Y: up}} {
@@ -103,7 +104,7 @@ func TestNothingOverlapsOrIsCut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range []*Figure{fig, fig.spelled(inPDF)} {
+		for _, f := range []*Figure{fig.spelled(inFont), fig.spelled(inPDF), fig.spelled(anywhere)} {
 			p, tr := f.layout(light()), newTracer()
 			c := draw.NewCanvas(tr, p.width, p.height())
 			p.drawStrips(c)

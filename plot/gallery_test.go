@@ -237,7 +237,7 @@ func checkPNG(t *testing.T, data []byte, fig *Figure, columns int) {
 		t.Fatal(err)
 	}
 	width := map[int]int{1: 669, 2: 1417}[columns] // 8.5 and 18 cm
-	height := int(math.Round(float64(fig.layout(light()).height()) / 72 * 200))
+	height := int(math.Round(float64(fig.spelled(inFont).layout(light()).height()) / 72 * 200))
 	if b := img.Bounds(); b.Dx() != width || b.Dy() != height {
 		t.Errorf("the PNG is %d × %d, want %d × %d", b.Dx(), b.Dy(), width, height)
 	}

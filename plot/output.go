@@ -40,8 +40,13 @@ func FormatOf(name string) (Format, error) {
 // Write encodes the figure: PNG at 200 dpi, SVG with its font inside, or PDF.
 // Its errors are the writer's.
 func (f *Figure) Write(w io.Writer, format Format) error {
-	if format == PDF {
+	switch format {
+	case PNG:
+		f = f.spelled(inFont)
+	case PDF:
 		f = f.spelled(inPDF)
+	case SVG:
+		f = f.spelled(anywhere)
 	}
 	th := f.Theme.colors()
 	p := f.layout(th)

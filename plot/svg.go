@@ -58,7 +58,8 @@ func (p page) svg(th theme) ([]byte, error) {
 // font is the page's matter: one rule of FontFace serves any number of figures,
 // where each would else carry the font itself.
 func (f *Figure) Inline() (string, error) {
-	svg, err := f.layout(f.Theme.colors()).svg(f.Theme.colors())
+	th := f.Theme.colors()
+	svg, err := f.spelled(anywhere).layout(th).svg(th)
 	if err != nil {
 		return "", fmt.Errorf("the drawing of %q: %w", f.Title, err)
 	}

@@ -31,7 +31,7 @@ func fontOf(size vg.Length) font.Font {
 // textStyle is left-aligned text that hangs from its point. There is one
 // weight: vgpdf cannot find a bold font again that it has embedded.
 func textStyle(size vg.Length, c color.Color) text.Style {
-	return text.Style{Color: c, Font: fontOf(size), XAlign: text.XLeft, YAlign: text.YTop, Handler: gonum.DefaultTextHandler}
+	return text.Style{Color: c, Font: fontOf(size), XAlign: text.XLeft, YAlign: text.YTop, Handler: textHandler()}
 }
 
 // inFont tells whether the font has a glyph for r.
@@ -40,6 +40,9 @@ func inFont(r rune) bool {
 	index, err := gonum.DefaultTextHandler.Cache().Lookup(fnt, fnt.Size).Face.GlyphIndex(nil, r)
 	return err == nil && index != 0 && unicode.IsPrint(r)
 }
+
+// anywhere tells whether a reader's own fonts may have r, where those are at hand.
+func anywhere(r rune) bool { return unicode.IsPrint(r) }
 
 // spell replaces what cannot be shown by its escape, such as \u901a: the font
 // would leave a gap, and two names could become one.
@@ -63,11 +66,11 @@ func (f *Figure) titleOnce() {
 	}
 }
 
-// finished is the figure in characters that can be drawn, without empty notes.
+// finished is the figure without empty notes, and with labels that have room.
 func (f *Figure) finished() *Figure {
 	f.Notes = slices.DeleteFunc(f.Notes, func(n string) bool { return n == "" })
 	f.shortenLabels()
-	return f.spelled(inFont)
+	return f
 }
 
 // spelled returns the figure with all its text spelled, and a footnote that

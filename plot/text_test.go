@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 )
 
 // No line begins with the unit of the number that ends the one before.
@@ -59,6 +60,7 @@ func TestReplacedNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		fig = fig.spelled(inFont)
 		all := strings.Join(fig.Legend, " ") + labels(fig.Panels[0].Y.Ticks)
 		if !strings.Contains(all, `\u901a\u4e49`) || !strings.Contains(all, `\u6df7\u5143`) {
 			t.Errorf("%s names %q", build, all)
@@ -66,6 +68,41 @@ func TestReplacedNames(t *testing.T) {
 		if n := len(fig.Notes); !strings.Contains(fig.Notes[n-1], "code point") {
 			t.Errorf("%s notes %q", build, fig.Notes)
 		}
+	}
+}
+
+// What the font lacks stands in an SVG and in pages, for the reader's fonts, with
+// room for it: lines of a lane's name end at one place.
+func TestWideNames(t *testing.T) {
+	list := servers()[:2]
+	list[0].model, list[1].model = "通义千问-7B-中文中文中文中文", "short"
+	fig, err := Latency(matrixOf(list, []int64{128, 512}, []int64{1}, 3), Options{By: []string{"pp"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inline, err := fig.Inline()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, svg := range []string{inline, string(encode(t, fig, SVG))} {
+		if !strings.Contains(svg, "通义千问-7B-") || strings.Contains(svg, "code point") {
+			t.Error("the name is not in the SVG, or a note speaks of code points")
+		}
+	}
+	p, tr := fig.spelled(anywhere).layout(light()), newTracer()
+	p.drawStrips(draw.NewCanvas(tr, p.width, p.height()))
+	var ends []vg.Length
+	for _, text := range tr.texts {
+		if strings.Contains(text.text, "中文") || strings.HasPrefix(text.text, "mlx_lm") {
+			ends = append(ends, text.box.Max.X)
+		}
+	}
+	if len(ends) < 2 || slices.Max(ends)-slices.Min(ends) > 0.01 {
+		t.Errorf("names end at %v", ends)
+	}
+	sty := textStyle(tickSize, nil)
+	if w := sty.Width("通义"); w != 2*tickSize {
+		t.Errorf("two characters are %v wide", w)
 	}
 }
 
