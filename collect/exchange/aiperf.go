@@ -160,6 +160,9 @@ func aiperfRequest(row object, start int64) (collect.Request, error) {
 	if from != nil && to != nil && *to > *from {
 		q.EndNS = start + (*to - *from)
 	}
+	if err := aiperfRefuse(metrics); err != nil {
+		return q, err
+	}
 	q.Report = aiperfReport(row, metrics)
 	ttft, latency := aiperfNS(metrics, "time_to_first_token", "ttft"), aiperfNS(metrics, "request_latency")
 	gaps, err := aiperfGaps(metrics.object("inter_chunk_latency"))
@@ -212,6 +215,25 @@ func aiperfRow(row, metrics object) string {
 // aiperfUnits are how many nanoseconds a unit of time has, by aiperf's names.
 var aiperfUnits = map[string]float64{
 	"ns": 1, "nanoseconds": 1, "us": 1e3, "microseconds": 1e3, "ms": 1e6, "milliseconds": 1e6, "sec": 1e9, "s": 1e9, "seconds": 1e9,
+}
+
+// aiperfRefuse is an error where a metric that is read has a value that is none.
+func aiperfRefuse(metrics object) error {
+	for _, name := range []string{"usage_completion_tokens", "output_sequence_length", "usage_prompt_tokens", "input_sequence_length", "usage_prompt_cache_read_tokens", "usage_reasoning_tokens", "reasoning_token_count"} {
+		if err := metrics.object(name).refuseCounts("value"); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	for _, name := range []string{"time_to_first_token", "ttft", "request_latency"} {
+		m := metrics.object(name)
+		if err := m.refuseTimes("value"); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if m.number("value") != nil && aiperfUnits[m.text("unit")] == 0 {
+			return fmt.Errorf("%s: its unit %q is none of time", name, m.text("unit"))
+		}
+	}
+	return nil
 }
 
 // aiperfNS is a duration in nanoseconds, nil where it is none or has no unit.

@@ -27,7 +27,7 @@ func (in *Input) document() (object, error) {
 	if in.Size > maxDocument {
 		return nil, fmt.Errorf("it is over %d MiB, more than such a file can be", maxDocument>>20)
 	}
-	raw, err := io.ReadAll(in.reader())
+	raw, err := io.ReadAll(pythonJSON(in.reader()))
 	if err != nil {
 		return nil, err
 	}
@@ -140,6 +140,10 @@ func readAsiaiEngine(out *sink, doc, bench object, name string, engine object) {
 		at := where("engines.%s.raw_runs[%d]", name, i)
 		row, err := parseObject(raw)
 		if err != nil {
+			out.bad(at, "%v", err)
+			continue
+		}
+		if err := row.refuseTimes("ttft_ms", "total_duration_ms"); err != nil {
 			out.bad(at, "%v", err)
 			continue
 		}

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"unicode/utf8"
 
@@ -41,7 +42,7 @@ func readAsiaiMode(in *Input, out *sink, doc object) error {
 			continue
 		}
 		r, err := asiaiRequest(row)
-		if err != nil {
+		if err = errors.Join(err, row.refuseTimes("ttft_ms"), row.refuseCounts("prompt_tokens", "cached_tokens"), row.refuseNumbers("decode_tok_s")); err != nil {
 			out.bad(at, "%v", err)
 			continue
 		}

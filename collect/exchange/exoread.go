@@ -69,7 +69,10 @@ func readExo(in *Input, out *sink) error {
 		})
 	})
 	x.flush()
-	if err != nil {
+	switch {
+	case err == errBehind:
+		out.bad(where("behind runs"), "%v", err)
+	case err != nil:
 		out.bad(where("runs[%d]", n), "%v", err)
 	}
 	return nil
@@ -78,16 +81,22 @@ func readExo(in *Input, out *sink) error {
 // runs has the list of runs read by f, wherever it is in the file.
 func (x *exoReader) runs(in *Input, f func(*json.Decoder) error) error {
 	r := in.reader()
-	dec := json.NewDecoder(r)
-	if first, err := firstByte(r); err != nil || first == '[' {
-		return f(dec)
+	first, err := firstByte(r)
+	dec := decoder(r)
+	if err != nil || first == '[' {
+		err = f(dec)
+	} else {
+		err = eachMember(dec, func(name string) (bool, error) {
+			if name != "runs" {
+				return false, nil
+			}
+			return true, f(dec)
+		})
 	}
-	return eachMember(dec, func(name string) (bool, error) {
-		if name != "runs" {
-			return false, nil
-		}
-		return true, f(dec)
-	})
+	if err != nil {
+		return err
+	}
+	return behind(dec)
 }
 
 // around reads what stands beside the runs.
@@ -96,7 +105,7 @@ func (x *exoReader) around(in *Input) error {
 	if first, err := firstByte(r); err != nil || first == '[' {
 		return nil
 	}
-	dec := json.NewDecoder(r)
+	dec := decoder(r)
 	return eachMember(dec, func(name string) (bool, error) {
 		var raw json.RawMessage
 		switch name {
@@ -143,6 +152,11 @@ func (x *exoReader) run(i int, raw json.RawMessage) {
 	elapsed, tg := nanos(row.number("elapsed_s")), row.count("tg")
 	if elapsed == nil || tg == nil || row.text("model_id", "model_short_id") == "" {
 		x.out.bad(where("runs[%d]", i), "it lacks model_id, tg or elapsed_s")
+		return
+	}
+	stats := row.object("stats")
+	if err := cmp.Or(stats.refuseNumbers("prompt_tps", "generation_tps"), stats.refuseCounts("prompt_tokens", "generation_tokens")); err != nil {
+		x.out.bad(where("runs[%d]", i), "%v", err)
 		return
 	}
 	concurrency := max(deref(row.count("concurrency")), 1)

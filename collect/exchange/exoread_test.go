@@ -57,7 +57,7 @@ func TestExoShapes(t *testing.T) {
 		{"behind its surroundings", `{"cluster":{"nodeIdentities":{}},"runs":[` + run + `]}`, 1, 0},
 		{"a bad row", `{"runs":[` + run + `,7,{"elapsed_s":1},` + run + `]}`, 2, 2},
 		{"cut off", `{"runs":[` + run + `,` + run[:80], 1, 1},
-		{"two documents", `{"runs":[` + run + `]}{"runs":[]}`, 1, 0},
+		{"two documents", `{"runs":[` + run + `]}{"runs":[]}`, 1, 1},
 	} {
 		got := imported(t, c.file)
 		if len(got.rows) != c.rows || len(got.errors) != c.errors {

@@ -69,7 +69,7 @@ func readGuidellm(in *Input, out *sink) error {
 
 // walk goes through the requests of all benchmarks, in the order of the file.
 func (g *guidellmReader) walk(each func(bench int, group string, i int, raw json.RawMessage)) {
-	dec := json.NewDecoder(pythonJSON(g.in.reader()))
+	dec := decoder(g.in.reader())
 	at := place{}
 	first := g.heads == nil
 	err := eachMember(dec, func(name string) (bool, error) {
@@ -91,6 +91,9 @@ func (g *guidellmReader) walk(each func(bench int, group string, i int, raw json
 		}
 		return true, delim(dec, ']')
 	})
+	if err == nil && !first {
+		at, err = where("behind benchmarks"), behind(dec)
+	}
 	if err != nil && g.out.more() {
 		g.cut = placedCut{at, err}
 	}

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"net/url"
@@ -102,6 +103,9 @@ func guidellmEnd(row object) *float64 {
 // times of day.
 func (g *guidellmReader) request(row object, group string, start *float64) (collect.Request, error) {
 	q := collect.Request{Stated: &collect.Stated{Sent: start != nil}}
+	if err := cmp.Or(row.refuseCounts("prompt_tokens", "output_tokens", "cached_tokens"), row.refuseTimes("time_to_first_token_ms", "request_latency", "inter_token_latency_ms")); err != nil {
+		return q, err
+	}
 	q.Report = collect.Report{
 		JSON:         row.without("prompt", "output", "reasoning_output", "request_args"),
 		PromptTokens: row.count("prompt_tokens"), CompletionTokens: row.count("output_tokens"), CachedTokens: row.count("cached_tokens"),

@@ -200,6 +200,12 @@ func some(n *int64) *int64 {
 func (t *benchRow) results(row object) error {
 	tokens := float64(deref(t.pp) + deref(t.tg))
 	ns, ts := row.numbers("samples_ns"), row.numbers("samples_ts")
+	if row.list("samples_ns") != nil && ns == nil || row.list("samples_ts") != nil && ts == nil {
+		return fmt.Errorf("its samples_ns or samples_ts is not a list of numbers")
+	}
+	if err := cmp.Or(row.refuseTimes("avg_ns", "avg_ts", "stddev_ns", "stddev_ts"), row.refuseCounts("n_prompt", "n_gen", "n_depth")); err != nil {
+		return err
+	}
 	if len(ns) == 0 && len(ts) == 0 {
 		if mean := row.number("avg_ns"); mean != nil {
 			ns = []float64{*mean}

@@ -37,6 +37,31 @@ func (o object) count(names ...string) *int64 {
 	return nil
 }
 
+// refuse is an error where a member that is there is not what ok asks for. What
+// Python writes for a number that is none is not there.
+func (o object) refuse(what string, ok func(name string) bool, names ...string) error {
+	for _, name := range names {
+		switch raw := strings.Trim(string(o[name]), `" `); {
+		case raw == "", raw == "null", raw == "NaN", strings.HasSuffix(raw, "Infinity"), ok(name):
+		default:
+			return fmt.Errorf("its %s is %s, which is no %s", name, firstRunes(string(o[name]), 40), what)
+		}
+	}
+	return nil
+}
+
+func (o object) refuseCounts(names ...string) error {
+	return o.refuse("count", func(name string) bool { return o.count(name) != nil }, names...)
+}
+
+func (o object) refuseTimes(names ...string) error {
+	return o.refuse("time", func(name string) bool { x := o.number(name); return x != nil && *x >= 0 }, names...)
+}
+
+func (o object) refuseNumbers(names ...string) error {
+	return o.refuse("number", func(name string) bool { return o.number(name) != nil }, names...)
+}
+
 // text is a string, empty where there is none.
 func (o object) text(names ...string) string {
 	for _, name := range names {
@@ -131,7 +156,28 @@ func said(err error) error {
 	return fmt.Errorf("no valid JSON: %s", strings.TrimPrefix(err.Error(), "json: "))
 }
 
-var errCut = fmt.Errorf("it breaks off")
+var (
+	errCut    = fmt.Errorf("it breaks off")
+	errBehind = fmt.Errorf("something stands behind its end, which is left out")
+)
+
+// decoder reads JSON as Python writes it, one document behind the other. A
+// number may be of any size: one that no float64 holds is a fault of its own
+// field alone.
+func decoder(r io.Reader) *json.Decoder {
+	dec := json.NewDecoder(pythonJSON(r))
+	dec.UseNumber()
+	return dec
+}
+
+// behind is errBehind where dec, which has read a document, has not come to the
+// end of the file.
+func behind(dec *json.Decoder) error {
+	if _, err := dec.Token(); err != io.EOF {
+		return errBehind
+	}
+	return nil
+}
 
 // eachMember goes through the members of the object that dec is in front of. each
 // takes a member's value off dec; one that does not is passed over.

@@ -38,6 +38,7 @@ type servingRun struct {
 	texts   []spokenText
 	n       int   // requests
 	cut     error // why the run is not whole
+	behind  error // what stands behind it
 	starts  []int64
 	started bool // every request has a start
 }
@@ -86,6 +87,9 @@ func (r *servingRun) read(head func(*servingRun) servingHead) error {
 	if err := r.out.session(r.doc.part, h.session); err != nil {
 		return err
 	}
+	if r.behind != nil {
+		r.out.bad(place{r.doc.line, "behind the run"}, "%v", r.behind)
+	}
 	target := r.out.target(h.target)
 	if r.n == 0 {
 		if r.cut != nil {
@@ -105,7 +109,7 @@ func (r *servingRun) read(head func(*servingRun) servingHead) error {
 // columns reads everything but the gaps. A run that breaks off keeps what
 // stands before.
 func (r *servingRun) columns() {
-	dec := json.NewDecoder(pythonJSON(r.in.section(r.doc.part)))
+	dec := decoder(r.in.section(r.doc.part))
 	r.head, r.cols = object{}, map[string][]json.RawMessage{}
 	last := ""
 	r.cut = eachMember(dec, func(name string) (bool, error) {
@@ -127,7 +131,9 @@ func (r *servingRun) columns() {
 		}
 		return true, nil
 	})
-	if r.cut != nil && last != "" {
+	if r.cut == nil {
+		r.behind = behind(dec)
+	} else if last != "" {
 		r.cut = fmt.Errorf("%s: %w", last, r.cut)
 	}
 	r.n = max(r.n, len(r.cols["ttfts"]), len(r.cols["output_lens"]))
@@ -280,7 +286,7 @@ func (r *servingRun) put(caseID int64, b collect.Batch) {
 
 // eachGaps streams the list of gaps.
 func (r *servingRun) eachGaps(each func(i int, gaps json.RawMessage) bool) {
-	dec := json.NewDecoder(pythonJSON(r.in.section(r.doc.part)))
+	dec := decoder(r.in.section(r.doc.part))
 	err := eachMember(dec, func(name string) (bool, error) {
 		if name != "itls" {
 			return false, nil

@@ -13,8 +13,12 @@ import (
 // request is request i.
 func (r *servingRun) request(i int, gaps json.RawMessage) (collect.Request, error) {
 	q := collect.Request{ConcurrentIndex: int64(i), Stated: &collect.Stated{Sent: r.started}}
+	entries := r.entries(i)
+	if err := cmp.Or(entries.refuseCounts("input_lens", "output_lens", "cached_tokens"), entries.refuseTimes("ttfts", "latencies")); err != nil {
+		return q, err
+	}
 	q.Report = collect.Report{
-		JSON: r.row(i), PromptTokens: r.count("input_lens", i), CompletionTokens: r.count("output_lens", i), CachedTokens: r.count("cached_tokens", i),
+		JSON: entries.without(), PromptTokens: r.count("input_lens", i), CompletionTokens: r.count("output_lens", i), CachedTokens: r.count("cached_tokens", i),
 	}
 	if r.started {
 		q.StartNS = r.starts[i]
@@ -83,15 +87,15 @@ func (r *servingRun) failure(i int) *collect.Failure {
 	return collect.Failf(failureKind(lastLine(message)), "%s", lastLine(message))
 }
 
-// row is what the lists say of request i, the gaps and the text left out.
-func (r *servingRun) row(i int) string {
+// entries are what the lists say of request i, the gaps and the text left out.
+func (r *servingRun) entries(i int) object {
 	row := object{}
 	for name, col := range r.cols {
 		if i < len(col) {
 			row[name] = col[i]
 		}
 	}
-	return row.without()
+	return row
 }
 
 // lastLine is the last line of a message that has text: of a traceback, the one
