@@ -48,6 +48,9 @@ func CheckDataset(ctx context.Context, root string) (DatasetReport, error) {
 			return c.report, err
 		}
 	}
+	if err := c.bundles(); err != nil {
+		return c.report, err
+	}
 	slices.Sort(c.report.Damaged)
 	c.report.Damaged = slices.Compact(c.report.Damaged)
 	return c.report, nil
@@ -124,6 +127,27 @@ func (c *checker) table(ctx context.Context, dir string) error {
 		}
 		return c.file(filepath.Base(dir), path)
 	})
+}
+
+// bundles reads the bundles that stand for files.
+func (c *checker) bundles() error {
+	all, err := allManifests(c.root)
+	if err != nil {
+		return err
+	}
+	have, err := bundles(c.root)
+	if err != nil {
+		return err
+	}
+	for _, b := range have {
+		if !b.stands(c.root, smallFiles(all)) {
+			continue
+		}
+		if err := b.damage(c.root); err != nil {
+			c.report.Problems = append(c.report.Problems, err)
+		}
+	}
+	return nil
 }
 
 func (c *checker) file(table, path string) error {

@@ -164,6 +164,8 @@ func TestKilledAtEveryStep(t *testing.T) {
 		"grown, merged":  {true, map[string]int{id(2): 5}, func(h *history, step func(string) error) error { return h.archive(2, 5, step) }},
 		"compact":        {false, nil, compactWith},
 		"compact, again": {true, nil, compactWith},
+		"bundle":         {false, nil, bundleWith},
+		"bundle, merged": {true, nil, bundleWith},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -204,6 +206,11 @@ func compactWith(h *history, step func(string) error) error {
 	return errors.Join(append(done.Kept, err)...)
 }
 
+// bundleWith makes a bundle anew, with what is there.
+func bundleWith(h *history, step func(string) error) error {
+	return dataset{root: h.root, step: step}.bundle(h.t.Context(), 1, true)
+}
+
 // TestHistories archives, removes, compacts and is killed at random; whatever
 // happened, each row is there once.
 func TestHistories(t *testing.T) {
@@ -220,7 +227,10 @@ func TestHistories(t *testing.T) {
 			}
 			var maybe map[string]int
 			var err error
-			switch rnd.IntN(6) {
+			switch rnd.IntN(8) {
+			case 6, 7:
+				err = dataset{root: h.root, step: step}.bundle(t.Context(), 1+rnd.IntN(3), rnd.IntN(2) == 0)
+				trace = append(trace, "bundle")
 			case 0, 1:
 				err = compactWith(h, step)
 				trace = append(trace, "compact")

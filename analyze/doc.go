@@ -17,7 +17,8 @@
 //     are still what was written (manifest.go). What changes in a dataset does
 //     so at one instant (journal.go), and a list of its files is of one instant
 //     (snapshot.go). [Compact] merges files of one day (compact.go, merge.go,
-//     columnread.go), [SessionRows] reads a session back, and [CheckDataset] a
+//     columnread.go), [Bundle] copies the small tables into one file for quick
+//     reading (bundle.go), [SessionRows] reads a session back, and [CheckDataset] a
 //     whole dataset through (check.go).
 //  3. The columns are declared once, in tables.go, tables_runs.go and
 //     tables_energy.go, with what schema.go offers; schema, writer and

@@ -32,7 +32,12 @@ type pendingFile struct {
 // create opens the file of a table. Its name starts with a dot and does not
 // end in .parquet: one or the other keeps it out of every engine's sight.
 func (s *fileSet) create(table string) (io.Writer, error) {
-	dir := filepath.Join(s.dataset.root, s.partition.dir(table))
+	return s.createIn(s.partition.dir(table), table)
+}
+
+// createIn opens it in a folder below the root.
+func (s *fileSet) createIn(folder, table string) (io.Writer, error) {
+	dir := filepath.Join(s.dataset.root, folder)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}

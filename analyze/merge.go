@@ -23,6 +23,8 @@ type piece struct {
 	path    string // below the root
 	session string
 	from, n int64 // rows
+	// beside are values that its rows have in columns that are not in the file.
+	beside map[string]string
 }
 
 // pieces finds the rows of each session in each file: those of a shared file
@@ -134,6 +136,12 @@ func partitionAt(filePath string) (partition, error) {
 	return partition{host: host, date: strings.TrimPrefix(path.Base(dir), "date=")}, err
 }
 
+// bundle copies the parts' rows with host and date in columns.
+func (d declared[R]) bundle(ctx context.Context, to tableFile, root string, parts []piece) error {
+	d.columns = append(slices.Clone(d.columns), text("host", "", func(*R) string { return "" }), text("date", "", func(*R) string { return "" }))
+	return d.merge(ctx, to, root, parts)
+}
+
 // merge copies the parts' rows, in order. Memory holds one row group of a source
 // and one of the result.
 func (d declared[R]) merge(ctx context.Context, to tableFile, root string, parts []piece) (err error) {
@@ -150,7 +158,7 @@ func (d declared[R]) merge(ctx context.Context, to tableFile, root string, parts
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err := copyPiece(t, filepath.Join(root, filepath.FromSlash(p.path)), p); err != nil {
+		if err := copyPiece(t, root, p); err != nil {
 			return fmt.Errorf("%s: %w", p.path, err)
 		}
 	}
@@ -158,8 +166,8 @@ func (d declared[R]) merge(ctx context.Context, to tableFile, root string, parts
 }
 
 // copyPiece appends the rows of a piece to a table.
-func copyPiece[R any](t *tableWriter[R], path string, p piece) error {
-	r, err := file.OpenParquetFile(path, false)
+func copyPiece[R any](t *tableWriter[R], root string, p piece) error {
+	r, err := file.OpenParquetFile(filepath.Join(root, filepath.FromSlash(p.path)), false)
 	if err != nil {
 		return err
 	}
@@ -172,7 +180,7 @@ func copyPiece[R any](t *tableWriter[R], path string, p piece) error {
 		if from >= to {
 			continue
 		}
-		if err := copyRows(t, r, group, int(from), int(to)); err != nil {
+		if err := copyRows(t, r, group, int(from), int(to), p.beside); err != nil {
 			return err
 		}
 		done += to - from
@@ -184,11 +192,17 @@ func copyPiece[R any](t *tableWriter[R], path string, p piece) error {
 }
 
 // copyRows appends some rows of a row group, in runs that fit the result's row
-// groups. A column that the source lacks is NULL.
-func copyRows[R any](t *tableWriter[R], r *file.Reader, group *file.RowGroupReader, from, to int) error {
+// groups. A column that the source lacks has its value of beside, or is NULL.
+func copyRows[R any](t *tableWriter[R], r *file.Reader, group *file.RowGroupReader, from, to int, beside map[string]string) error {
 	all := make([]values, len(t.cols))
 	for i, c := range t.cols {
 		at := r.MetaData().Schema.ColumnIndexByName(leaf(c.Column))
+		if text, known := beside[c.Name]; known {
+			for range group.NumRows() {
+				all[i].text(text)
+			}
+			continue
+		}
 		if at < 0 {
 			all[i].def = make([]int16, group.NumRows())
 			all[i].rep = make([]int16, group.NumRows())

@@ -68,6 +68,8 @@ type declaration interface {
 	table() Table
 	// merge copies rows of the table's files under root to one file, in order.
 	merge(ctx context.Context, to tableFile, root string, parts []piece) error
+	// bundle does so with host and date as columns.
+	bundle(ctx context.Context, to tableFile, root string, parts []piece) error
 }
 
 // declarations are the tables in the order of Tables.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +16,9 @@ type DatasetFile struct {
 	Path   string // below the root, with slashes
 	Schema int    // the schema version that its columns are of; 0: not known
 	Shared bool   // it may have sessions that were not asked for
+	// Bundled says that host and date are columns of the file, strings, and not
+	// in its path: it stands in place of many sessions' own.
+	Bundled bool
 }
 
 // errUnsteady is for a dataset that changes faster than it can be listed.
@@ -151,28 +155,76 @@ func (l *lister) sessions() ([]DatasetFile, error) {
 
 // all lists every file.
 func (l *lister) all() ([]DatasetFile, error) {
+	var found []string
 	for _, t := range Tables() {
-		found, err := sessionFiles(l.root, t.Name, "*")
+		of, err := sessionFiles(l.root, t.Name, "*")
 		if err != nil {
 			return nil, err
 		}
-		if err := l.found(found); err != nil {
+		found = append(found, of...)
+	}
+	if l.now.Done {
+		if err := l.bundles(found); err != nil {
 			return nil, err
 		}
 	}
+	if err := l.found(found); err != nil {
+		return nil, err
+	}
 	for _, a := range l.now.Add {
-		l.file(a.Path)
+		if path.Dir(a.Path) != bundleDir {
+			l.file(a.Path)
+		}
 	}
 	return l.out, nil
 }
 
+// bundles lists the bundles that stand for files found, in place of these.
+func (l *lister) bundles(found []string) error {
+	have, err := bundles(l.root)
+	if err != nil || len(have) == 0 {
+		return err
+	}
+	sums := map[string]string{}
+	for _, p := range found {
+		rel, err := l.rel(p)
+		if err != nil {
+			return err
+		}
+		if f, named := l.info[rel]; named && isSmall(rel) {
+			sums[rel] = f.SHA256
+		}
+	}
+	for _, b := range have {
+		if !b.stands(l.root, sums) {
+			continue
+		}
+		for source := range b.Sources {
+			l.seen[source] = true
+			delete(sums, source) // nobody stands for it twice
+		}
+		for _, f := range b.Files {
+			l.out = append(l.out, DatasetFile{Table: b.table(f), Path: f.Path, Schema: b.Schema, Bundled: true})
+		}
+	}
+	return nil
+}
+
+func (l *lister) rel(path string) (string, error) {
+	rel, err := filepath.Rel(l.root, path)
+	if err != nil {
+		return "", fmt.Errorf("dataset not read: %w", err)
+	}
+	return filepath.ToSlash(rel), nil
+}
+
 func (l *lister) found(paths []string) error {
 	for _, p := range paths {
-		rel, err := filepath.Rel(l.root, p)
+		rel, err := l.rel(p)
 		if err != nil {
-			return fmt.Errorf("dataset not read: %w", err)
+			return err
 		}
-		l.file(filepath.ToSlash(rel))
+		l.file(rel)
 	}
 	return nil
 }

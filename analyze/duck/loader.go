@@ -54,8 +54,9 @@ func columnsOf(t analyze.Table) []sqlColumn {
 
 // fileGroup is files of one schema version, as DuckDB finds them.
 type fileGroup struct {
-	schema int // 0: not known, and not the same in all
-	paths  []string
+	schema  int  // 0: not known, and not the same in all
+	bundled bool // host and date are columns, and not in the path
+	paths   []string
 }
 
 // loader selects a table's rows from its files; only, where it is not empty,
@@ -78,7 +79,7 @@ func loader(t analyze.Table, groups []fileGroup, only string) string {
 		only = " where session_id in (" + only + ")"
 	}
 	columns := columnNames(t)
-	if len(groups) == 1 && groups[0].schema == analyze.SchemaVersion {
+	if len(groups) == 1 && groups[0].schema == analyze.SchemaVersion && !groups[0].bundled {
 		return fmt.Sprintf("select %s from read_parquet(%s, %s)%s", columns, pathList(groups[0].paths), types, only)
 	}
 	parts := []string{emptyTable(t)}
@@ -88,6 +89,9 @@ func loader(t analyze.Table, groups []fileGroup, only string) string {
 			how += ", union_by_name = true"
 		}
 		rows := fmt.Sprintf("select * from read_parquet(%s, %s)%s", pathList(g.paths), how, only)
+		if g.bundled {
+			rows = fmt.Sprintf("select * replace (cast(date as date) as date) from read_parquet(%s)", pathList(g.paths))
+		}
 		if t.Name == "requests" && g.schema != analyze.SchemaVersion {
 			rows = withBatch(t, rows)
 		}
@@ -144,7 +148,7 @@ func literals(words []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// tableFiles are the files of one table: by schema version, the oldest first.
+// tableFiles are the files of one table.
 type tableFiles struct {
 	groups []fileGroup
 	shared bool // some have sessions beside the wanted ones
@@ -165,19 +169,20 @@ func (db *DB) list() (map[string]*tableFiles, []int64, error) {
 			if out[f.Table] == nil {
 				out[f.Table] = &tableFiles{}
 			}
-			out[f.Table].add(f.Schema, root+"/"+f.Path)
+			out[f.Table].add(f, root+"/"+f.Path)
 			out[f.Table].shared = out[f.Table].shared || f.Shared
 		}
 	}
 	return out, states, nil
 }
 
-func (t *tableFiles) add(schema int, path string) {
-	at, found := slices.BinarySearchFunc(t.groups, schema, func(g fileGroup, schema int) int { return g.schema - schema })
-	if !found {
-		t.groups = slices.Insert(t.groups, at, fileGroup{schema: schema})
+func (t *tableFiles) add(f analyze.DatasetFile, path string) {
+	i := slices.IndexFunc(t.groups, func(g fileGroup) bool { return g.schema == f.Schema && g.bundled == f.Bundled })
+	if i < 0 {
+		i = len(t.groups)
+		t.groups = append(t.groups, fileGroup{schema: f.Schema, bundled: f.Bundled})
 	}
-	t.groups[at].paths = append(t.groups[at].paths, path)
+	t.groups[i].paths = append(t.groups[i].paths, path)
 }
 
 // load lists the files that are there now, and puts them behind the tables that
@@ -206,10 +211,11 @@ func (t *tableFiles) mixed() bool {
 
 // newest is the newest schema version of the files.
 func (t *tableFiles) newest() int {
-	if len(t.groups) == 0 {
-		return 0
+	newest := 0
+	for _, g := range t.groups {
+		newest = max(newest, g.schema)
 	}
-	return t.groups[len(t.groups)-1].schema
+	return newest
 }
 
 // follow makes the tables anew where a dataset has changed since: sessions have

@@ -120,6 +120,11 @@ func (a *app) archiveTo(ctx context.Context, cmd *cli.Command, db *store.Store, 
 			sum.Written = append(sum.Written, s.ID)
 		}
 	}
+	if len(sum.Written)+len(sum.Repaired)+sum.Present > 0 {
+		if err := analyze.Bundle(ctx, dir, false); err != nil {
+			return err
+		}
+	}
 	if cmd.Bool("json") {
 		return a.printJSON(sum)
 	}

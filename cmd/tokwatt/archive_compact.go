@@ -48,6 +48,11 @@ func (a *app) compact(ctx context.Context, cmd *cli.Command, dir string) error {
 	if err != nil {
 		return err
 	}
+	if !cmd.Bool("dry-run") {
+		if err := analyze.Bundle(ctx, dir, true); err != nil {
+			return err
+		}
+	}
 	for _, why := range done.Kept {
 		fmt.Fprintf(a.err, "tokwatt: %v\n", why)
 	}

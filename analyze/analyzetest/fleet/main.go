@@ -103,7 +103,10 @@ func (o options) write(ctx context.Context) (written, error) {
 		})
 	}
 	workers.Wait()
-	return sum, context.Cause(ctx)
+	if err := context.Cause(ctx); err != nil {
+		return sum, err
+	}
+	return sum, analyze.Bundle(ctx, o.out, false)
 }
 
 func (w *written) add(rows map[string]int64) {

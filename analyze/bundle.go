@@ -1,0 +1,282 @@
+package analyze
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A bundle is a copy of the small tables of many sessions, one file a table:
+//
+//	ROOT/.bundles/NAME.json               what it is a copy of
+//	ROOT/.bundles/NAME-sessions.parquet   with host and date as columns
+//
+// Of a thousand sessions, opening the files of these tables takes longer than
+// reading all requests. Whoever reads with [DatasetFiles] gets a bundle in place
+// of its sources while each of them is there as it was when it was copied. Other
+// engines pass bundles over, and nothing is lost with one.
+type bundle struct {
+	Schema  int               `json:"schema_version"`
+	Files   []ManifestFile    `json:"files"`
+	Sources map[string]string `json:"sources"` // SHA-256 by path
+
+	path string // of the JSON, below the root
+}
+
+const bundleDir = ".bundles"
+
+// bundled are the tables that have few rows a session.
+var bundled = []string{"sessions", "segments", "targets", "cases"}
+
+// bundleAt is how many sessions without a bundle make a new one worth its files.
+const bundleAt = 32
+
+// bundles reads those of a dataset. What can't be read as one
+// has no sources, and stands for nothing.
+func bundles(root string) ([]*bundle, error) {
+	entries, err := os.ReadDir(filepath.Join(root, bundleDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var out []*bundle
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") || path.Ext(e.Name()) != ".json" {
+			continue
+		}
+		b := &bundle{path: path.Join(bundleDir, e.Name())}
+		if text, err := os.ReadFile(filepath.Join(root, b.path)); err != nil || json.Unmarshal(text, b) != nil {
+			b.Files, b.Sources = nil, nil
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}
+
+// stands reports whether the bundle has the rows that its sources have now: sums
+// has those of the files that are there.
+func (b *bundle) stands(root string, sums map[string]string) bool {
+	if b.Schema != SchemaVersion || len(b.Sources) == 0 {
+		return false
+	}
+	for source, sum := range b.Sources {
+		if now, found := sums[source]; !found || now != sum {
+			return false
+		}
+	}
+	for _, f := range b.Files {
+		if !slices.Contains(bundled, b.table(f)) {
+			return false
+		}
+		info, err := os.Lstat(filepath.Join(root, filepath.FromSlash(f.Path)))
+		if err != nil || info.Size() != f.Bytes {
+			return false
+		}
+	}
+	return true
+}
+
+// damage is what is wrong with the bundle's files, every byte read.
+func (b *bundle) damage(root string) error {
+	for _, f := range b.Files {
+		if sum, err := fileSum(filepath.Join(root, filepath.FromSlash(f.Path))); err != nil || sum != f.SHA256 {
+			return &FileFault{f.Path, "its bytes are not those that were written: `tokwatt archive` makes it anew"}
+		}
+	}
+	return nil
+}
+
+// Bundle makes a bundle of the sessions that are in none, where they are some
+// dozens, and takes away those that no longer stand for their sources. With all
+// it makes one bundle of everything.
+func Bundle(ctx context.Context, root string, all bool) error {
+	if err := (dataset{root: root}).bundle(ctx, bundleAt, all); err != nil {
+		return fmt.Errorf("dataset %s: the small tables' copy for quick reading not made: %w", root, err)
+	}
+	return nil
+}
+
+// bundle is Bundle, for at least some sessions.
+func (d dataset) bundle(ctx context.Context, least int, all bool) error {
+	manifests, err := allManifests(d.root)
+	if err != nil {
+		return err
+	}
+	have, err := bundles(d.root)
+	if err != nil {
+		return err
+	}
+	loose := smallFiles(manifests)
+	var standing []*bundle
+	var stale []string
+	for _, b := range have {
+		if b.stands(d.root, loose) && b.damage(d.root) == nil {
+			standing = append(standing, b)
+			for source := range b.Sources {
+				delete(loose, source)
+			}
+			continue
+		}
+		stale = append(stale, b.files()...)
+	}
+	if all && len(standing) > 0 && (len(standing) > 1 || len(loose) > 0) {
+		loose = smallFiles(manifests)
+		for _, b := range standing {
+			stale = append(stale, b.files()...)
+		}
+	}
+	c := &change{}
+	var set fileSet
+	if len(loose) >= least*len(bundled) {
+		if set, err = d.newBundle(ctx, c, manifests, loose); err != nil {
+			return err
+		}
+	}
+	c.remove(stale)
+	if len(c.Add)+len(c.Remove) == 0 {
+		return nil
+	}
+	err = d.change(ctx, func() (*change, error) { return c, nil })
+	set.leave(d, err)
+	return err
+}
+
+// smallFiles are the files of the bundled tables, by path, with their sums.
+func smallFiles(manifests []*Manifest) map[string]string {
+	out := map[string]string{}
+	for _, m := range manifests {
+		for _, f := range m.Files {
+			if schema := max(f.Schema, m.Schema); isSmall(f.Path) && schema == SchemaVersion {
+				out[f.Path] = f.SHA256
+			}
+		}
+	}
+	return out
+}
+
+func isSmall(path string) bool {
+	return slices.Contains(bundled, strings.TrimPrefix(tableOf(path), "table="))
+}
+
+// files are the bundle's own, the list of its sources first: without it the
+// others are passed over.
+func (b *bundle) files() []string {
+	out := []string{b.path}
+	for _, f := range b.Files {
+		if slices.Contains(bundled, b.table(f)) {
+			out = append(out, f.Path)
+		}
+	}
+	return out
+}
+
+// table is the table of one of the bundle's files.
+func (b *bundle) table(f ManifestFile) string {
+	name := strings.TrimSuffix(b.path, ".json") + "-"
+	return strings.TrimSuffix(strings.TrimPrefix(f.Path, name), ".parquet")
+}
+
+// newBundle adds a bundle of the sources to a change. Its name follows from
+// them.
+func (d dataset) newBundle(ctx context.Context, c *change, manifests []*Manifest, sources map[string]string) (fileSet, error) {
+	set := fileSet{dataset: d, partition: partition{session: "bundle"}}
+	b := bundle{Schema: SchemaVersion, Sources: sources}
+	text, err := json.Marshal(b)
+	if err != nil {
+		return set, err
+	}
+	sum := sha256.Sum256(text)
+	name := path.Join(bundleDir, hex.EncodeToString(sum[:8]))
+	where := piecesOf(manifests)
+	for _, decl := range declarations() {
+		table := decl.table().Name
+		if !slices.Contains(bundled, table) {
+			continue
+		}
+		parts, err := piecesWithin(where, table, sources)
+		if err != nil {
+			return set, err
+		}
+		file, err := d.bundleTable(ctx, &set, decl, parts)
+		if err != nil {
+			set.abandon()
+			return set, fmt.Errorf("table %s: %w", table, err)
+		}
+		file.Path = name + "-" + table + ".parquet"
+		temp, err := filepath.Rel(d.root, set.files[len(set.files)-1].file.Name())
+		if err != nil {
+			return set, err
+		}
+		c.Add = append(c.Add, addition{Temp: filepath.ToSlash(temp), Path: file.Path})
+		b.Files = append(b.Files, file)
+	}
+	return set, d.listBundle(&set, c, b, name+".json")
+}
+
+// listBundle adds the bundle's JSON, behind the files that it names.
+func (d dataset) listBundle(set *fileSet, c *change, b bundle, name string) error {
+	w, err := set.createIn(bundleDir, "bundle")
+	if err != nil {
+		return err
+	}
+	if err := json.NewEncoder(w).Encode(b); err != nil {
+		return err
+	}
+	f := set.files[len(set.files)-1]
+	if _, err := f.finish(d.sync); err != nil {
+		return err
+	}
+	temp, err := filepath.Rel(d.root, f.file.Name())
+	if err != nil {
+		return err
+	}
+	c.Add = append(c.Add, addition{Temp: filepath.ToSlash(temp), Path: name})
+	return nil
+}
+
+func (d dataset) bundleTable(ctx context.Context, set *fileSet, decl declaration, parts []piece) (ManifestFile, error) {
+	var out ManifestFile
+	w, err := set.createIn(bundleDir, decl.table().Name)
+	if err != nil {
+		return out, err
+	}
+	if err := decl.bundle(ctx, tableFile{w, partition{}, mergedGroup}, d.root, parts); err != nil {
+		return out, err
+	}
+	for _, p := range parts {
+		out.Rows += p.n
+	}
+	f := set.files[len(set.files)-1]
+	out.Bytes, err = f.finish(d.sync)
+	out.SHA256 = hex.EncodeToString(f.sum.Sum(nil))
+	return out, err
+}
+
+// piecesWithin are the pieces of a table that are in the sources, by session,
+// with the values of their folders.
+func piecesWithin(where pieces, table string, sources map[string]string) ([]piece, error) {
+	var out []piece
+	for _, source := range sortedKeys(sources) {
+		if tableOf(source) != "table="+table {
+			continue
+		}
+		at, err := partitionAt(source)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range where[source] {
+			p.beside = map[string]string{"host": at.host, "date": at.date}
+			out = append(out, p)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b piece) int { return strings.Compare(a.session, b.session) })
+	return out, nil
+}
