@@ -206,7 +206,7 @@ def tokwatt_tables(statements):
 
 def check_failing(tokwatt, spark, statements, hosts):
     """A spread of the wrong kind, one digit, and warm-ups instead of runs must be seen."""
-    wrong = {"summary_long": ("stddev_samp(v)", "stddev_pop(v)"), "median_interval": ("0.96875e0", "0.96875000001e0"),
+    wrong = {"row_figures": ("stddev_samp(prompt_tps)", "stddev_pop(prompt_tps)"), "median_interval": ("0.96875e0", "0.96875000001e0"),
              "runs": ("where not coalesce(r.warmup, false)", "where coalesce(r.warmup, false)")}
     for name, (old, new) in wrong.items():
         text = next(s for s in statements if relations([s]) == [name])
