@@ -36,7 +36,9 @@ func TestBundled(t *testing.T) {
 			t.Errorf("%s: %d rows with bundles, %d without, or others", relation, len(y)-1, len(x)-1)
 		}
 	}
-	describe := func(db *DB) string { return strings.Join(column(t, db, "select column_name || ' ' || column_type from (describe cases)"), "\n") }
+	describe := func(db *DB) string {
+		return strings.Join(column(t, db, "select column_name || ' ' || column_type from (describe cases)"), "\n")
+	}
 	if describe(a) != describe(b) {
 		t.Errorf("columns with bundles:\n%s\nwithout:\n%s", describe(b), describe(a))
 	}
