@@ -43,7 +43,7 @@ func Compare(set analyze.CompareSet, a, b string) (*Figure, error) {
 		fig.Panels[i].X.Label = ""
 	}
 	fig.Verdicts = verdictsOf(set.Pairs)
-	fig.Notes = compareNotes(set)
+	fig.Notes = append(compareNotes(set), beyondNote(fig.Panels))
 	return fig.finished(), nil
 }
 
@@ -139,18 +139,32 @@ func probability(p float64) string {
 	return fmt.Sprintf("%#.2g", p)
 }
 
+// longest is how many times as far as the outermost mark an axis of changes
+// follows an interval: beyond, one of a few batches would press all others together.
+const longest = 4
+
+// changeRange is what the axis of changes has to hold: 1, all marks, and their
+// intervals as far as it follows them.
+func changeRange(pairs []analyze.Comparison) (lo, hi float64) {
+	lo, hi = 1, 1
+	for _, c := range pairs {
+		if v := rowOf(c).Ratio; v != nil && *v > 0 && !math.IsInf(*v, 0) {
+			lo, hi = math.Min(lo, *v), math.Max(hi, *v)
+		}
+	}
+	least, most := lo/longest, hi*longest
+	for _, c := range pairs {
+		if r := rowOf(c); r.Lo != nil && r.Hi != nil {
+			lo, hi = math.Min(lo, math.Max(*r.Lo, least)), math.Max(hi, math.Min(*r.Hi, most))
+		}
+	}
+	return lo, hi
+}
+
 // changeAxis is the axis of the ratios of B to A, labelled in percent, or,
 // logarithmic, as multiples. 1 is always on it.
 func changeAxis(pairs []analyze.Comparison) Axis {
-	lo, hi := 1.0, 1.0
-	for _, c := range pairs {
-		r := rowOf(c)
-		for _, v := range []*float64{r.Ratio, r.Lo, r.Hi} {
-			if v != nil && *v > 0 && !math.IsInf(*v, 0) {
-				lo, hi = math.Min(lo, *v), math.Max(hi, *v)
-			}
-		}
-	}
+	lo, hi := changeRange(pairs)
 	if hi > farChange || lo < 1.0/farChange {
 		a := Axis{Label: "B as a multiple of A, log scale", Log: true}
 		a.Ticks, a.Min, a.Max = decades(lo*0.95, hi*1.05)
@@ -220,8 +234,23 @@ func compareNotes(set analyze.CompareSet) []string {
 	return append(notes, warningNotes(set.Warnings)...)
 }
 
+// beyondNote says what arrowheads are, where there are some.
+func beyondNote(panels []Panel) string {
+	for _, p := range panels {
+		for _, r := range p.Rows {
+			if r.Lo != nil && r.Hi != nil && (*r.Lo < p.X.Min || *r.Hi > p.X.Max) {
+				return "Arrowheads: intervals that go on beyond the axis."
+			}
+		}
+	}
+	return ""
+}
+
 func remaining(differences int) string {
-	if differences == 1 {
+	switch differences {
+	case 0:
+		return "no difference remains"
+	case 1:
 		return "1 difference remains"
 	}
 	return fmt.Sprintf("%d differences remain", differences)

@@ -63,7 +63,10 @@ func compareGallery() []picture {
 	for i := range long.Pairs {
 		long.Pairs[i].Case = append([]analyze.CaseKey{{Key: "model_id", Value: "mlx-community/DeepSeek-R1-0528-Distill-Qwen3-235B-A22B-Instruct-2507-4bit"}}, long.Pairs[i].Case...)
 	}
+	wide := pairsOf([]int64{128, 512, 2048}, 6, 1.04, "generation_tps")
+	wide.Pairs[1].Interval.Lo = -0.99
 	return []picture{
+		{"compare_wide", comparing(wide), 2},
 		{"compare", comparing(pairsOf([]int64{128, 512, 2048, 8192}, 8, 1.04, "prompt_tps", "generation_tps", "itl_p50_ms")), 2},
 		{"compare_one", comparing(pairsOf([]int64{512}, 6, 1, "generation_tps")), 2},
 		{"compare_few", comparing(pairsOf([]int64{128, 512, 2048}, 3, 1.1, "generation_tps")), 2},

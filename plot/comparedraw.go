@@ -1,6 +1,8 @@
 package plot
 
 import (
+	"math"
+
 	gonum "gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
@@ -63,7 +65,8 @@ type changeMarks struct {
 	th    theme
 }
 
-// Plot implements gonum's Plotter. What reaches over the axis is cut off there.
+// Plot implements gonum's Plotter. What reaches over the axis ends there in an
+// arrowhead.
 func (m changeMarks) Plot(c draw.Canvas, g *gonum.Plot) {
 	x, y := g.Transforms(&c)
 	c.StrokeLine2(draw.LineStyle{Color: m.th.axis, Width: 0.9}, x(1), c.Min.Y, x(1), c.Max.Y)
@@ -76,11 +79,22 @@ func (m changeMarks) Plot(c draw.Canvas, g *gonum.Plot) {
 		if r.Lo != nil && r.Hi != nil {
 			sty, lo, hi := m.th.verdictLine(r.Verdict), within(*r.Lo), within(*r.Hi)
 			c.StrokeLine2(sty, lo, at.Y, hi, at.Y)
-			c.StrokeLine2(sty, lo, at.Y-capHalf, lo, at.Y+capHalf)
-			c.StrokeLine2(sty, hi, at.Y-capHalf, hi, at.Y+capHalf)
+			m.end(&c, sty, vg.Point{X: lo, Y: at.Y}, *r.Lo < m.panel.X.Min, math.Pi)
+			m.end(&c, sty, vg.Point{X: hi, Y: at.Y}, *r.Hi > m.panel.X.Max, 0)
 		}
 		m.th.verdictMark(&c, r.Verdict, at)
 	}
+}
+
+// end draws the end of an interval: a cap, or an arrowhead where it goes on.
+func (m changeMarks) end(c *draw.Canvas, sty draw.LineStyle, at vg.Point, goesOn bool, direction float64) {
+	if !goesOn {
+		c.StrokeLine2(sty, at.X, at.Y-capHalf, at.X, at.Y+capHalf)
+		return
+	}
+	at.X -= markerRadius * vg.Length(math.Cos(direction)) // its tip is on the edge
+	c.SetColor(sty.Color)
+	c.Fill(polygon(at, markerRadius, 3, direction))
 }
 
 // cellWidths are how wide the columns beside a Changes panel are, of all

@@ -199,6 +199,33 @@ func TestCompareRows(t *testing.T) {
 	}
 }
 
+// One long interval does not press the others together: the axis ends, and an
+// arrowhead and a footnote say that the interval goes on.
+func TestCompareLongInterval(t *testing.T) {
+	set := pairsOf([]int64{128, 512, 2048}, 6, 1.04, "generation_tps")
+	fig, err := Compare(set, "a", "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const note = "Arrowheads: intervals that go on beyond the axis."
+	if slices.Contains(fig.Notes, note) {
+		t.Errorf("axis from %v to %v, and notes %q", fig.Panels[0].X.Min, fig.Panels[0].X.Max, fig.Notes)
+	}
+	set.Pairs[1].Interval.Lo, set.Pairs[1].Interval.Hi = -0.999, 0.1
+	if fig, err = Compare(set, "a", "b"); err != nil {
+		t.Fatal(err)
+	}
+	x := fig.Panels[0].X
+	if !slices.Contains(fig.Notes, note) || x.Min < 0.1 || x.Min > 0.25 {
+		t.Errorf("axis from %v to %v, and notes %q", x.Min, x.Max, fig.Notes)
+	}
+	for _, r := range fig.Panels[0].Rows {
+		if *r.Ratio < x.Min || *r.Ratio > x.Max {
+			t.Errorf("the mark at %v is not on the axis", *r.Ratio)
+		}
+	}
+}
+
 // A figure's readers know no columns: warnings are sentences about things.
 func TestWarningNotes(t *testing.T) {
 	for warning, want := range map[string]string{
