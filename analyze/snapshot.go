@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // DatasetFile is a file of a dataset that is to be read.
@@ -155,13 +156,9 @@ func (l *lister) sessions() ([]DatasetFile, error) {
 
 // all lists every file.
 func (l *lister) all() ([]DatasetFile, error) {
-	var found []string
-	for _, t := range Tables() {
-		of, err := sessionFiles(l.root, t.Name, "*")
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, of...)
+	found, err := tableFiles(l.root)
+	if err != nil {
+		return nil, err
 	}
 	if l.now.Done {
 		if err := l.bundles(found); err != nil {
@@ -177,6 +174,19 @@ func (l *lister) all() ([]DatasetFile, error) {
 		}
 	}
 	return l.out, nil
+}
+
+// tableFiles are the files of all tables. There may be ten thousand folders: the
+// tables are looked through at once.
+func tableFiles(root string) ([]string, error) {
+	tables := Tables()
+	found, errs := make([][]string, len(tables)), make([]error, len(tables))
+	var all sync.WaitGroup
+	for i, t := range tables {
+		all.Go(func() { found[i], errs[i] = sessionFiles(root, t.Name, "*") })
+	}
+	all.Wait()
+	return slices.Concat(found...), errors.Join(errs...)
 }
 
 // bundles lists the bundles that stand for files found, in place of these.

@@ -100,15 +100,19 @@ func (db *DB) addIntervals(ctx context.Context, at map[group]*analyze.Summary, w
 }
 
 // ofSessions makes the condition that picks sessions by id; without ids it picks
-// all. It spans their hosts and dates too, for these alone keep the other
-// sessions' files closed: DuckDB carries a range on them, but neither a list nor
-// an OR, through the views' joins to every table. It is empty where there is no
-// such session.
+// all. It is empty where there is no such session.
+//
+// Where the files of others are there too it spans hosts and dates, for these
+// alone keep them closed: DuckDB carries a range on them, but neither a list nor
+// an OR, through the views' joins to every table.
 func (db *DB) ofSessions(ctx context.Context, ids []string) (string, error) {
 	if len(ids) == 0 {
 		return "true", nil
 	}
 	in := "session_id in (" + literals(ids) + ")"
+	if len(db.sessions) > 0 {
+		return in, nil
+	}
 	var span string
 	err := db.each(ctx, func(row []any) {
 		if row[0] != nil {

@@ -21,8 +21,8 @@ func datasetFlag() cli.Flag {
 }
 
 // sql opens SQL over the store of a command, or over --dataset. With ids it
-// sees those sessions alone, which is quicker. The returned function closes
-// everything.
+// sees those sessions alone, which is quicker. The returned function lets go of
+// everything before the command ends.
 func (a *app) sql(ctx context.Context, cmd *cli.Command, ids ...string) (*duck.DB, func() error, error) {
 	if !duck.Available {
 		return nil, nil, usage(duck.ErrUnavailable)
@@ -35,7 +35,7 @@ func (a *app) sql(ctx context.Context, cmd *cli.Command, ids ...string) (*duck.D
 		if n := db.Newer(); n > 0 {
 			fmt.Fprintf(a.err, "tokwatt: %s has files of schema version %d, and this tokwatt knows %d: columns that are new in them are left out\n", root, n, analyze.SchemaVersion)
 		}
-		return db, db.Close, nil
+		return db, db.Leave, nil
 	}
 	st, err := openStore(cmd)
 	if err != nil {
@@ -49,7 +49,7 @@ func (a *app) sql(ctx context.Context, cmd *cli.Command, ids ...string) (*duck.D
 	if err != nil {
 		return nil, nil, errors.Join(err, data.Close())
 	}
-	return db, func() error { return errors.Join(db.Close(), data.Close()) }, nil
+	return db, func() error { return errors.Join(db.Leave(), data.Close()) }, nil
 }
 
 func openDataset(ctx context.Context, root string, ids ...string) (*duck.DB, error) {
