@@ -63,10 +63,9 @@ func (im *importer) archived(ctx context.Context, f *importedFile, id string) er
 	return nil
 }
 
-// more reports whether an archive has more requests of a session that did not
-// end in the store: it was resumed elsewhere, or its import was interrupted.
+// more reports whether an archive has more requests of a session than the store.
 func (im *importer) more(here store.SessionInfo, m *analyze.Manifest) bool {
-	if m == nil || here.Session == nil || here.Running || here.End != nil && !im.partial(here) {
+	if m == nil || !im.unfinished(here) {
 		return false
 	}
 	for _, f := range m.Files {
@@ -84,11 +83,8 @@ type storeFault struct{ error }
 // of it than in the store.
 func (im *importer) taken(ctx context.Context, rec collect.Record) error {
 	if s, ok := rec.(*collect.Session); ok {
-		if _, has := im.known[s.ID]; has {
-			if err := im.db.Delete(ctx, s.ID); err != nil {
-				return storeFault{err}
-			}
-			delete(im.known, s.ID)
+		if err := im.makeWay(ctx, s.ID); err != nil {
+			return storeFault{err}
 		}
 	}
 	if err := im.record(ctx, rec); err != nil {

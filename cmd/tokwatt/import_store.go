@@ -234,20 +234,30 @@ func (im *importer) begin(ctx context.Context, s *collect.Session) error {
 		im.now.Tool, im.now.Version = o.Tool, o.ToolVersion
 		s.Label, s.Tags = cmp.Or(im.label, s.Label), im.tags
 	}
-	if old, has := im.known[s.ID]; has {
-		if !im.partial(old) && !im.grown(old) {
-			im.now.Duplicates = append(im.now.Duplicates, s.ID)
-			if im.foreign() && im.renamed(old) {
-				im.now.kept = s.ID
-			}
-			return nil
+	if old, has := im.known[s.ID]; has && !im.partial(old) && !im.grown(old) {
+		im.now.Duplicates = append(im.now.Duplicates, s.ID)
+		if im.foreign() && im.renamed(old) {
+			im.now.kept = s.ID
 		}
-		if err := im.db.Delete(ctx, s.ID); err != nil {
-			return err
-		}
-		delete(im.known, s.ID)
+		return nil
+	}
+	if err := im.makeWay(ctx, s.ID); err != nil {
+		return err
 	}
 	im.id, im.pending = s.ID, append(im.pending[:0], s)
+	return nil
+}
+
+// makeWay takes a session out of the store that is to be taken anew; there may be
+// none.
+func (im *importer) makeWay(ctx context.Context, id string) error {
+	if _, has := im.known[id]; !has {
+		return nil
+	}
+	if err := im.db.Delete(ctx, id); err != nil {
+		return err
+	}
+	delete(im.known, id)
 	return nil
 }
 
@@ -272,11 +282,15 @@ func (im *importer) partial(s store.SessionInfo) bool {
 	return s.Session != nil && s.Session.Imported != nil && !s.Running && (s.End == nil || s.End.Status == collect.StatusInterrupted)
 }
 
-// grown reports whether another store has more of a session that did not end in
-// this one: it was resumed there.
+// unfinished reports whether a session of the store has no end there: it may
+// have one, and more, where it was resumed or where its import came from.
+func (im *importer) unfinished(here store.SessionInfo) bool {
+	return here.Session != nil && !here.Running && (here.End == nil || im.partial(here))
+}
+
+// grown reports whether another store has more of a session than this one.
 func (im *importer) grown(here store.SessionInfo) bool {
-	return im.there != nil && !here.Running && here.End == nil && here.Session != nil &&
-		(im.there.End != nil || im.there.Batches > here.Batches)
+	return im.there != nil && im.unfinished(here) && (im.there.End != nil || im.there.Batches > here.Batches)
 }
 
 // flush stores what is pending.

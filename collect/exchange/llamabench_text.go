@@ -53,6 +53,8 @@ func (b *benchReader) text() error {
 			table = c
 		case table != nil && len(c) > 0:
 			b.markdown(n, table, c, builds)
+		case table != nil && strings.HasPrefix(text, "|"):
+			b.out.bad(line(n), "%v", errCut)
 		case strings.HasPrefix(text, "build_commit,"), strings.HasPrefix(text, `"build_commit",`):
 			header, _ = csv.NewReader(strings.NewReader(text)).Read()
 		case header != nil && strings.TrimSpace(text) != "":

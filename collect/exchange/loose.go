@@ -105,9 +105,16 @@ func (o object) list(name string) []json.RawMessage {
 
 // numbers is a list of finite numbers, nil where any is not one.
 func (o object) numbers(name string) []float64 {
-	var xs []float64
-	if json.Unmarshal(o[name], &xs) != nil {
+	var known []*float64
+	if json.Unmarshal(o[name], &known) != nil || known == nil {
 		return nil
+	}
+	xs := make([]float64, 0, len(known))
+	for _, x := range known {
+		if x == nil {
+			return nil
+		}
+		xs = append(xs, *x)
 	}
 	return xs
 }

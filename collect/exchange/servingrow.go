@@ -27,8 +27,8 @@ func (r *servingRun) request(i int, gaps json.RawMessage) (collect.Request, erro
 	if i < len(r.texts) {
 		q.Preview, q.OutputChars = r.texts[i].preview, r.texts[i].chars
 	}
-	var seconds []float64
-	if len(gaps) > 0 && json.Unmarshal(gaps, &seconds) != nil {
+	seconds := object{"itls": gaps}.numbers("itls")
+	if text := string(gaps); text != "" && text != "null" && seconds == nil {
 		return q, fmt.Errorf("its gaps (itls) are not a list of numbers")
 	}
 	if ttft := r.number("ttfts", i); ttft != nil && *ttft > 0 {

@@ -68,6 +68,29 @@ func figureFile(t *testing.T, name string) string {
 	return string(text)
 }
 
+// TestGapThatIsNone: a gap that is null is no gap of 0.
+func TestGapThatIsNone(t *testing.T) {
+	for file, gap := range map[string]string{"sglang-0.5.3-details.jsonl": `"itls": [[`, "vllm-0.7-goodput.json": `"itls": [[`, "aiperf-0.4.0.jsonl": `"inter_chunk_latency":{"value":[`} {
+		text := peerFile(t, file)
+		whole := len(imported(t, text).rows)
+		for _, none := range []string{"null", `"1"`} {
+			got := imported(t, strings.Replace(text, gap, gap+none+",", 1))
+			if len(got.rows) != whole-1 || len(got.errors) != 1 {
+				t.Errorf("%s with %s: %d rows of %d, %v", file, none, len(got.rows), whole, got.errors)
+			}
+		}
+	}
+}
+
+// TestTableThatBreaksOff: the row of a Markdown table that was cut is named.
+func TestTableThatBreaksOff(t *testing.T) {
+	text := strings.TrimRight(peerFile(t, "llama-bench-11434.md"), "\n")
+	text = text[:strings.LastIndex(text, "|")-3]
+	if got := imported(t, text); len(got.rows) != 5 || len(got.errors) != 1 || !strings.Contains(got.errors[0].Error(), "line 8: it breaks off") {
+		t.Errorf("%d rows, %v", len(got.rows), got.errors)
+	}
+}
+
 // TestBehindTheEnd: what follows a document that is one by itself is named.
 func TestBehindTheEnd(t *testing.T) {
 	for _, f := range figures {
