@@ -12,7 +12,7 @@ import (
 func warningNotes(warnings []string) []string {
 	var notes []string
 	for _, w := range warnings {
-		w = flagged.ReplaceAllString(w, ": ")
+		w = flagged.ReplaceAllString(w, "$1: ")
 		if key, rest, ok := strings.Cut(w, " "); ok && strings.Contains(key, "_") {
 			w = hiddenName(key) + " " + rest
 		}
@@ -28,7 +28,7 @@ func warningNotes(warnings []string) []string {
 }
 
 // flagged is the name of a flag before what it says in words.
-var flagged = regexp.MustCompile(` with [a-z]+_[a-z_]+: `)
+var flagged = regexp.MustCompile(`^([AB]: [0-9]+ requests?) with [a-z_]+: `)
 
 func labelOf(name string) string {
 	if m, err := metricNamed(name); err == nil {

@@ -234,6 +234,7 @@ func TestWarningNotes(t *testing.T) {
 		"some_thing varies within both sides: x_y, z":                "The some thing varies within both sides: x_y, z.",
 		"A has no itl_p50_ms: not compared":                          "A has no figure for “Inter-token latency (median gap of a request)”: not compared.",
 		"B: 3 requests with client_saturated: this machine was busy": "B: 3 requests: this machine was busy.",
+		"A: 1 request with throttled: heat slowed it":                "A: 1 request: heat slowed it.",
 		"requests that failed or are invalid: A 0 of 18, B 2 of 20":  "Requests that failed or are invalid: A 0 of 18, B 2 of 20.",
 	} {
 		if got := warningNotes([]string{warning}); len(got) != 1 || got[0] != want {
