@@ -36,19 +36,9 @@ func TestEveryNumberArrives(t *testing.T) {
 			arrives(t, filepath.Base(path), string(text))
 		}
 	}
-	cases, err := filepath.Glob("../../testdata/cases/import/*.json")
-	if err != nil || len(cases) < 14 {
-		t.Fatalf("%d cases, %v", len(cases), err)
-	}
-	for _, path := range cases {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var c importCase
-		unmarshal(t, text, &c)
+	for name, c := range importCases(t) {
 		if len(imported(t, c.File).errors) == 0 {
-			arrives(t, filepath.Base(path), c.File)
+			arrives(t, name, c.File)
 		}
 	}
 }

@@ -24,20 +24,30 @@ type importCase struct {
 	Expect map[string]json.RawMessage
 }
 
-// TestCases reads the files of all cases, their formats told by the content.
-func TestCases(t *testing.T) {
+// importCases are all of them, by name.
+func importCases(t testing.TB) map[string]importCase {
+	t.Helper()
 	files, err := filepath.Glob("../../testdata/cases/import/*.json")
 	if err != nil || len(files) < 14 {
 		t.Fatalf("%d cases, %v", len(files), err)
 	}
+	cases := map[string]importCase{}
 	for _, path := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".json"), func(t *testing.T) {
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var c importCase
-			unmarshal(t, text, &c)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var c importCase
+		unmarshal(t, text, &c)
+		cases[strings.TrimSuffix(filepath.Base(path), ".json")] = c
+	}
+	return cases
+}
+
+// TestCases reads the files of all cases, their formats told by the content.
+func TestCases(t *testing.T) {
+	for name, c := range importCases(t) {
+		t.Run(name, func(t *testing.T) {
 			got := imported(t, c.File)
 			if got.unknown != nil {
 				t.Fatal(got.unknown)

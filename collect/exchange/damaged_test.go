@@ -1,9 +1,9 @@
 package exchange_test
 
 import (
+	"maps"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,23 +14,11 @@ import (
 // TestDamagedFiles reads the files of the cases cut, spliced and with bytes
 // changed, as each format: reading ends, and what comes of it is sound.
 func TestDamagedFiles(t *testing.T) {
-	files, err := filepath.Glob("../../testdata/cases/import/*.json")
-	if err != nil || len(files) == 0 {
-		t.Fatal(err)
-	}
-	var whole []string
-	for _, path := range files {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var c importCase
-		unmarshal(t, text, &c)
-		whole = append(whole, c.File)
-	}
+	cases := importCases(t)
+	names := slices.Sorted(maps.Keys(cases)) // the same files for the same numbers
 	r := rand.New(rand.NewPCG(7, 7))
 	for range 1500 {
-		s := damage(r, []byte(whole[r.IntN(len(whole))]))
+		s := damage(r, []byte(cases[names[r.IntN(len(names))]].File))
 		formats := exchange.Formats()
 		sound(t, exchange.Input{Name: "f", Format: formats[r.IntN(len(formats))].Name, Now: time.Unix(1.8e9, 0), R: strings.NewReader(s), Size: int64(len(s))})
 	}

@@ -2,8 +2,6 @@ package exchange_test
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -20,17 +18,7 @@ import (
 // Fuzz with -fuzzminimizetime 1x: by default Go tries for up to a minute to make
 // each interesting file smaller, and runs nothing new meanwhile.
 func FuzzRead(f *testing.F) {
-	files, err := filepath.Glob("../../testdata/cases/import/*.json")
-	if err != nil || len(files) == 0 {
-		f.Fatal(err)
-	}
-	for _, path := range files {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
-		var c importCase
-		unmarshal(f, text, &c)
+	for _, c := range importCases(f) {
 		for i := range exchange.Formats() {
 			f.Add(c.File, uint8(i))
 		}
