@@ -87,8 +87,12 @@ func (o object) flag(name string) *bool {
 
 // object is a member that is an object, nil where it is not.
 func (o object) object(name string) object {
+	raw, has := o[name]
+	if !has {
+		return nil // which most lookups of a row come to
+	}
 	var sub object
-	if json.Unmarshal(o[name], &sub) != nil {
+	if json.Unmarshal(raw, &sub) != nil {
 		return nil
 	}
 	return sub
