@@ -162,7 +162,8 @@ type benchRow struct {
 	sd            *float64  // of the mean
 }
 
-var benchName = regexp.MustCompile(`^(?:pp(\d+))?\+?(?:tg(\d+))?(?: ?@ ?d(\d+))?$`)
+// benchName is the name of a test; builds of 2023 wrote "pp 512".
+var benchName = regexp.MustCompile(`^(?:pp ?(\d+))?\+?(?:tg ?(\d+))?(?: ?@ ?d(\d+))?$`)
 
 // benchTest reads a row's test: "pp512+tg128 @ d4096", or columns.
 func benchTest(row object) (benchRow, error) {

@@ -91,6 +91,17 @@ func TestTableThatBreaksOff(t *testing.T) {
 	}
 }
 
+// TestBenchOldNames: a build of 2023 wrote a space into the names of its tests.
+func TestBenchOldNames(t *testing.T) {
+	got := imported(t, peerFile(t, "llama-bench-40e07a6.md"))
+	if len(got.rows) != 3 || len(got.errors) > 0 {
+		t.Fatalf("%d rows, %v", len(got.rows), got.errors)
+	}
+	if *got.cases[0].PP != 16 || *got.rows[0].PromptTPS != 10186.83 || *got.cases[1].PP != 32 || got.cases[2].TG != 8 || got.targets[0].Quantization != "F16" || got.targets[0].EngineVersion != "b1-40e07a6" {
+		t.Errorf("%+v %+v %+v", got.cases[0], got.rows[0], got.targets[0])
+	}
+}
+
 // TestBehindTheEnd: what follows a document that is one by itself is named.
 func TestBehindTheEnd(t *testing.T) {
 	for _, f := range figures {
