@@ -21,8 +21,9 @@ func (db *DB) Groups(ctx context.Context) ([]analyze.Summary, error) {
 			s.Keys[key] = keyText(key, row[i])
 		}
 		s.SessionID = s.Keys["session_id"]
+		s.CaseID, _ = row[len(keys)].(int64)
 		out = append(out, s)
-	}, "select "+strings.Join(keys, ", ")+` from cases
+	}, "select "+strings.Join(keys, ", ")+`, case_id from cases
 		join targets using (host, date, session_id, target_id)
 		join sessions using (host, date, session_id)
 		left join (`+toolVersions+`) using (host, date, session_id)
@@ -72,9 +73,17 @@ func keyText(key string, v any) string {
 
 // addVersions fills the keys tool_version and formula_version: who measured the
 // sessions, and by whose formulas their rows were made.
-func (db *DB) addVersions(ctx context.Context, summaries []analyze.Summary, where string) error {
+func (db *DB) addVersions(ctx context.Context, summaries []analyze.Summary) error {
+	var ids []string
+	for _, s := range summaries {
+		ids = append(ids, s.SessionID)
+	}
+	where, err := db.ofSessions(ctx, distinct(ids))
+	if err != nil || len(ids) == 0 {
+		return err
+	}
 	tools, formulas := map[string]string{}, map[string]string{}
-	err := db.each(ctx, func(row []any) {
+	err = db.each(ctx, func(row []any) {
 		id, _ := row[0].(string)
 		tools[id] = keyText("tool_version", row[1])
 	}, "select session_id, tool_version from ("+toolVersions+") where "+where)

@@ -56,6 +56,7 @@ type DB struct {
 	sessions []string               // as Options has them
 	states   []int64                // of the roots, when their files were listed
 	files    map[string]*tableFiles // by table, as they were then
+	options  Options
 	relations
 	newer   int      // the newest schema version among them
 	scratch string   // a folder of this session alone: spilled data, results on their way out
@@ -93,7 +94,7 @@ func openOnce(ctx context.Context, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{sessions: distinct(o.Sessions), tmp: tmp, scratch: tmp.Dir, relations: relations{made: map[string]bool{}}}
+	db := &DB{sessions: distinct(o.Sessions), tmp: tmp, scratch: tmp.Dir}
 	if err := db.open(ctx, o); err != nil {
 		return nil, errors.Join(fmt.Errorf("SQL session not opened: %w", err), db.Close())
 	}
@@ -112,16 +113,32 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	if db.roots, err = sqlRoots(o.Roots, db.scratch); err != nil {
 		return err
 	}
+	db.options = o
+	return db.begin(ctx)
+}
+
+// begin makes the session over the roots, with no relation yet.
+func (db *DB) begin(ctx context.Context) error {
+	var err error
 	if db.conn, err = connect(ctx); err != nil {
 		return err
 	}
-	if err := db.configure(ctx, o); err != nil {
+	db.made = map[string]bool{}
+	if err := db.configure(ctx, db.options); err != nil {
 		return err
 	}
 	if err := db.load(ctx); err != nil {
 		return err
 	}
 	return db.lock(ctx)
+}
+
+// restart begins anew: DuckDB remembers the footer of each file that it has read,
+// and of one that was made anew under its name that is another's.
+func (db *DB) restart(ctx context.Context) error {
+	err := db.conn.close()
+	db.conn = nil
+	return errors.Join(err, db.begin(ctx))
 }
 
 // Newer is the schema version of the newest files where that is newer than this

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tokwatt/analyze"
@@ -146,6 +147,15 @@ func literals(words []string) string {
 		quoted[i] = quote(w)
 	}
 	return strings.Join(quoted, ", ")
+}
+
+// numbers is the list as one of SQL.
+func numbers(list []int64) string {
+	words := make([]string, len(list))
+	for i, n := range list {
+		words[i] = strconv.FormatInt(n, 10)
+	}
+	return strings.Join(words, ", ")
 }
 
 // tableFiles are the files of one table.

@@ -49,7 +49,7 @@ func (db *DB) mending(ctx context.Context, do func() error) error {
 	if err != nil && db.mend != nil && mayBeDamage(err) {
 		again, mendErr := db.mend(ctx)
 		if mendErr == nil && again {
-			if _, mendErr = db.follow(ctx); mendErr == nil {
+			if mendErr = db.restart(ctx); mendErr == nil {
 				err = do()
 			}
 		}

@@ -126,19 +126,29 @@ func (db *DB) loadTables(ctx context.Context, tables []analyze.Table) error {
 // tens of MB.
 const narrowAtOnce = 16
 
-// narrowed calls do for the sessions of ids, or all where there are none, some
-// at a time, with the condition that picks them. Meanwhile stat_rows and
+// usualCases is how many cases a session may well have: of fewer, more sessions
+// are taken at once.
+const usualCases = 40
+
+// narrowed calls do for what the filter picks, some sessions at a time, with the
+// condition that picks it. Meanwhile stat_rows and
 // batch_figures have the rows of these alone, as tables: the views of statistics
 // mention them again and again, and each time the rows would be read, joined and
 // planned anew.
-func (db *DB) narrowed(ctx context.Context, ids []string, do func(where string) error) error {
+func (db *DB) narrowed(ctx context.Context, f SummaryFilter, do func(where string) error) error {
+	ids, atOnce := f.Sessions, narrowAtOnce
+	var cases string
+	if len(f.Cases) > 0 {
+		cases = " and case_id in (" + numbers(f.Cases) + ")"
+		atOnce *= max(1, usualCases/len(f.Cases))
+	}
 	if len(ids) == 0 {
 		var err error
 		if ids, err = db.Sessions(ctx); err != nil {
 			return err
 		}
 	}
-	for some := range slices.Chunk(distinct(ids), narrowAtOnce) {
+	for some := range slices.Chunk(distinct(ids), atOnce) {
 		where, err := db.ofSessions(ctx, some)
 		if err != nil {
 			return err
@@ -146,6 +156,7 @@ func (db *DB) narrowed(ctx context.Context, ids []string, do func(where string) 
 		if where == "" {
 			continue
 		}
+		where += cases
 		if err = db.narrow(ctx, where); err == nil {
 			err = do(where)
 		}

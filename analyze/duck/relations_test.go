@@ -48,7 +48,7 @@ func TestNarrowed(t *testing.T) {
 	ids := column(t, db, "select session_id from sessions order by 1")
 	const count = "select count(distinct session_id) from stat_rows"
 	for _, fail := range []error{nil, errors.New("stopped")} {
-		err := db.narrowed(t.Context(), ids[:2], func(string) error {
+		err := db.narrowed(t.Context(), SummaryFilter{Sessions: ids[:2]}, func(string) error {
 			if got := column(t, db, count)[0]; got != "2" {
 				t.Errorf("%s sessions in stat_rows, want 2", got)
 			}
@@ -100,5 +100,12 @@ func TestSummariesAreTheView(t *testing.T) {
 	}
 	if i != len(got) || i < 2*narrowAtOnce {
 		t.Errorf("%d summaries of %d rows", len(got), i)
+	}
+	some, err := db.Summaries(t.Context(), SummaryFilter{Cases: []int64{2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := slices.DeleteFunc(got, func(s analyze.Summary) bool { return s.CaseID != 2 }); len(want) == 0 || !reflect.DeepEqual(some, want) {
+		t.Errorf("of case 2 alone: %d summaries, want %d", len(some), len(want))
 	}
 }

@@ -10,6 +10,7 @@ import (
 // SummaryFilter says which summaries are wanted.
 type SummaryFilter struct {
 	Sessions []string // whole ids; none: all sessions
+	Cases    []int64  // ids of cases within their sessions; none: all. Others are not computed
 	Points   bool     // fill Stat.Points
 }
 
@@ -27,7 +28,7 @@ func (db *DB) Sessions(ctx context.Context) ([]string, error) {
 // of prefix-cache hit, in the order of session, target, case and kind.
 func (db *DB) Summaries(ctx context.Context, f SummaryFilter) ([]analyze.Summary, error) {
 	var out []analyze.Summary
-	err := db.narrowed(ctx, f.Sessions, func(where string) error {
+	err := db.narrowed(ctx, f, func(where string) error {
 		some, err := db.summariesOf(ctx, where, f.Points)
 		out = append(out, some...)
 		return err
@@ -56,7 +57,7 @@ func (db *DB) summariesOf(ctx context.Context, where string, points bool) ([]ana
 	if err := db.addIntervals(ctx, at, where); err != nil {
 		return nil, err
 	}
-	if err := db.addVersions(ctx, out, where); err != nil {
+	if err := db.addVersions(ctx, out); err != nil {
 		return nil, err
 	}
 	if points {
@@ -110,7 +111,7 @@ func (db *DB) ofSessions(ctx context.Context, ids []string) (string, error) {
 		return "true", nil
 	}
 	in := "session_id in (" + literals(ids) + ")"
-	if len(db.sessions) > 0 {
+	if len(db.sessions) > 0 && len(db.sessions) <= len(ids) {
 		return in, nil
 	}
 	var span string

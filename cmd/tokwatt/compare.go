@@ -91,7 +91,11 @@ func (a *app) compareSelections(ctx context.Context, cmd *cli.Command, texts []s
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	all, err := db.Summaries(ctx, duck.SummaryFilter{Sessions: ids, Points: true})
+	cases, err := casesOf(ctx, db, chosen)
+	if err != nil {
+		return nil, err
+	}
+	all, err := db.Summaries(ctx, duck.SummaryFilter{Sessions: ids, Cases: cases, Points: true})
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"tokwatt/analyze"
+	"tokwatt/analyze/duck"
 )
 
 // selection is what an argument such as "last", "019bc1+019bd2",
@@ -109,9 +110,9 @@ func (a *app) groups(ctx context.Context, cmd *cli.Command) (list []analyze.Summ
 }
 
 // sessionsOf are those with a case that meets the conditions, as far as cases
-// tell: a kind of cache hit is known of requests alone.
+// tell.
 func sessionsOf(groups []analyze.Summary, by analyze.Conditions) ([]string, error) {
-	ofCases := slices.DeleteFunc(slices.Clone(by), func(c analyze.Condition) bool { return c.Key == "prefix_cache_hit" })
+	ofCases := knownOfCases(by)
 	var ids []string
 	for _, g := range groups {
 		if ofCases.Match(&g) && !slices.Contains(ids, g.SessionID) {
@@ -122,6 +123,38 @@ func sessionsOf(groups []analyze.Summary, by analyze.Conditions) ([]string, erro
 		return nil, unmet(groups, ofCases)
 	}
 	return ids, nil
+}
+
+// knownOfCases are the conditions that a case meets or doesn't, whatever its
+// requests: a kind of cache hit is known of these alone.
+func knownOfCases(by analyze.Conditions) analyze.Conditions {
+	return slices.DeleteFunc(slices.Clone(by), func(c analyze.Condition) bool { return c.Key == "prefix_cache_hit" })
+}
+
+// casesOf are the ids of the cases that the selections may choose, so that no
+// others are computed; none, which is all, where one of them chooses nothing,
+// for then it takes all to say why.
+func casesOf(ctx context.Context, db *duck.DB, chosen []selection) ([]int64, error) {
+	groups, err := db.Groups(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var cases []int64
+	for _, s := range chosen {
+		found := false
+		by := knownOfCases(s.by)
+		for _, g := range groups {
+			if slices.Contains(s.ids, g.SessionID) && by.Match(&g) {
+				found = true
+				cases = append(cases, g.CaseID)
+			}
+		}
+		if !found {
+			return nil, nil
+		}
+	}
+	slices.Sort(cases)
+	return slices.Compact(cases), nil
 }
 
 // unmet says of conditions that choose nothing which one it is that nothing
