@@ -195,13 +195,12 @@ func (d dataset) newBundle(ctx context.Context, c *change, manifests []*Manifest
 	}
 	sum := sha256.Sum256(text)
 	name := path.Join(bundleDir, hex.EncodeToString(sum[:8]))
-	where := piecesOf(manifests)
 	for _, decl := range declarations() {
 		table := decl.table().Name
 		if !slices.Contains(bundled, table) {
 			continue
 		}
-		parts, err := piecesWithin(where, table, sources)
+		parts, err := piecesWithin(d.root, manifests, table, sources)
 		if err != nil {
 			return set, err
 		}
@@ -262,17 +261,22 @@ func (d dataset) bundleTable(ctx context.Context, set *fileSet, decl declaration
 
 // piecesWithin are the pieces of a table that are in the sources, by session,
 // with the values of their folders.
-func piecesWithin(where pieces, table string, sources map[string]string) ([]piece, error) {
+func piecesWithin(root string, manifests []*Manifest, table string, sources map[string]string) ([]piece, error) {
+	where := piecesIn(root)
 	var out []piece
-	for _, source := range sortedKeys(sources) {
-		if tableOf(source) != "table="+table {
-			continue
-		}
-		at, err := partitionAt(source)
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range where[source] {
+	for _, m := range manifests {
+		for _, f := range m.Files {
+			if _, wanted := sources[f.Path]; !wanted || tableOf(f.Path) != "table="+table {
+				continue
+			}
+			at, err := partitionAt(f.Path)
+			if err != nil {
+				return nil, err
+			}
+			p, err := where.of(m.SessionID, f)
+			if err != nil {
+				return nil, err
+			}
 			p.beside = map[string]string{"host": at.host, "date": at.date}
 			out = append(out, p)
 		}

@@ -29,44 +29,83 @@ func (r DatasetReport) OK() bool { return len(r.Problems) == 0 }
 // CheckDataset reads every byte of a dataset: each file of a session is held
 // against the session's manifest, and of each Parquet file the footer and all
 // pages are read. The error is for what keeps it from looking.
+//
+// What changes meanwhile is read again, and the second time held until that is
+// done: a file that took its place in between is no damage.
 func CheckDataset(ctx context.Context, root string) (DatasetReport, error) {
-	c := newChecker(root)
-	last, err := readJournal(root)
+	var report DatasetReport
+	err := steadily(ctx, root, func() (sound bool, err error) {
+		c := newChecker(root)
+		err = c.run(ctx)
+		report = c.report
+		return report.OK(), err
+	})
+	return report, err
+}
+
+// steadily reads a dataset, and again where that was not as it should be and the
+// dataset changed meanwhile.
+func steadily(ctx context.Context, root string, read func() (sound bool, err error)) error {
+	before, stateErr := DatasetState(root)
+	sound, err := read()
+	if sound && err == nil || stateErr != nil || ctx.Err() != nil {
+		return err
+	}
+	if now, stateErr := DatasetState(root); stateErr != nil || now == before {
+		return err
+	}
+	release, err := HoldDataset(ctx, root)
 	if err != nil {
-		return c.report, err
+		return err
+	}
+	defer release()
+	_, err = read()
+	return err
+}
+
+func (c *checker) run(ctx context.Context) error {
+	last, err := readJournal(c.root)
+	if err != nil {
+		c.report.Problems = append(c.report.Problems, err)
+		last = &change{Done: true}
 	}
 	c.report.Pending = !last.Done
-	if err := c.manifests(ctx); err != nil {
-		return c.report, err
+	if !last.Done {
+		c.now = last
 	}
-	tables, err := subfolders(root, "table=")
+	if err := c.manifests(ctx); err != nil {
+		return err
+	}
+	tables, err := subfolders(c.root, "table=")
 	if err != nil {
-		return c.report, err
+		return err
 	}
 	for _, dir := range tables {
 		if err := c.table(ctx, dir); err != nil {
-			return c.report, err
+			return err
 		}
 	}
 	if err := c.bundles(); err != nil {
-		return c.report, err
+		return err
 	}
 	slices.Sort(c.report.Damaged)
 	c.report.Damaged = slices.Compact(c.report.Damaged)
-	return c.report, nil
+	return nil
 }
 
 // checker is one run of CheckDataset. Paths are below the root, with slashes.
 type checker struct {
 	root   string
+	now    *change // that was cut short: all is as it is after it
 	report DatasetReport
 	faulty map[string]error  // what is wrong with a path that a manifest names
 	listed map[string]int64  // paths that manifests name, and the rows they have
-	seen   map[string]string // table and session: the first path
+	seen   map[string]string // table and session: the path that a manifest names, or the first
+	ids    map[string]bool   // sessions with a manifest, damaged ones too
 }
 
 func newChecker(root string) *checker {
-	return &checker{root: root, faulty: map[string]error{}, listed: map[string]int64{}, seen: map[string]string{}}
+	return &checker{root: root, now: &change{Done: true}, faulty: map[string]error{}, listed: map[string]int64{}, ids: map[string]bool{}, seen: map[string]string{}}
 }
 
 func (c *checker) problem(session string, err error) {
@@ -79,16 +118,25 @@ func (c *checker) manifests(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	ids = slices.DeleteFunc(ids, c.now.writes)
 	for _, id := range ids {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		c.report.Sessions++
+		c.ids[id] = true
 		m, err := ReadManifest(c.root, id)
 		if err != nil {
 			c.problem(id, err)
 			continue
 		}
+		for _, f := range m.Files {
+			c.named(m, f)
+		}
+	}
+	for _, m := range c.now.Manifests {
+		c.report.Sessions++
+		c.ids[m.SessionID] = true
 		for _, f := range m.Files {
 			c.named(m, f)
 		}
@@ -100,15 +148,15 @@ func (c *checker) manifests(ctx context.Context) error {
 // that share a file have it read once, and are all damaged with it.
 func (c *checker) named(m *Manifest, f ManifestFile) {
 	if _, found := c.listed[f.Path]; !found {
-		c.faulty[f.Path] = f.verify(c.root, m.written, true)
+		at := f
+		at.Path = c.now.at(c.root, f.Path)
+		c.faulty[f.Path] = at.verify(c.root, m.written, true)
 		if err := c.faulty[f.Path]; err != nil {
 			c.report.Problems = append(c.report.Problems, err)
 		}
 	}
 	c.listed[f.Path] += f.Rows
-	if f.Shared {
-		c.seen[tableOf(f.Path)+"/"+m.SessionID] = f.Path
-	}
+	c.seen[tableOf(f.Path)+"/"+m.SessionID] = f.Path
 	if c.faulty[f.Path] != nil {
 		c.report.Damaged = append(c.report.Damaged, m.SessionID)
 	}
@@ -116,7 +164,8 @@ func (c *checker) named(m *Manifest, f ManifestFile) {
 
 // table reads the files of one table.
 func (c *checker) table(ctx context.Context, dir string) error {
-	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	table := filepath.Base(dir)
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -125,8 +174,23 @@ func (c *checker) table(ctx context.Context, dir string) error {
 		case d.IsDir() || strings.HasPrefix(d.Name(), ".") || !strings.HasSuffix(d.Name(), ".parquet"):
 			return nil
 		}
-		return c.file(filepath.Base(dir), path)
+		rel, err := filepath.Rel(c.root, path)
+		if err != nil {
+			return err
+		}
+		return c.file(table, filepath.ToSlash(rel))
 	})
+	if err != nil {
+		return err
+	}
+	for _, a := range c.now.Add {
+		if _, err := os.Lstat(filepath.Join(c.root, filepath.FromSlash(a.Path))); err != nil && tableOf(a.Path) == table {
+			if err := c.file(table, a.Path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // bundles reads the bundles that stand for files.
@@ -150,12 +214,11 @@ func (c *checker) bundles() error {
 	return nil
 }
 
-func (c *checker) file(table, path string) error {
-	rel, err := filepath.Rel(c.root, path)
-	if err != nil {
-		return err
+func (c *checker) file(table, rel string) error {
+	if c.now.takes(rel) {
+		return nil
 	}
-	rel = filepath.ToSlash(rel)
+	path := filepath.Join(c.root, filepath.FromSlash(c.now.at(c.root, rel)))
 	if info, err := os.Stat(path); err == nil {
 		c.report.Bytes += info.Size()
 	}
@@ -171,29 +234,49 @@ func (c *checker) file(table, path string) error {
 	case c.faulty[rel] != nil: // said already
 	case err != nil:
 		c.problem(name, &FileFault{rel, fmt.Sprintf("it cannot be read: %v", err)})
+	case isMerged(rel):
+		c.merged(table, rel, listed)
 	case listed && rows != content.rows:
-		c.problem(name, &FileFault{rel, fmt.Sprintf("it has %d rows, and the manifests name %d", content.rows, rows)})
-	default:
-		c.twice(table, rel, name, content.session)
+		c.problem(name, &FileFault{rel, fmt.Sprintf("it has %d rows, and the manifest names %d", content.rows, rows)})
+	case content.session != "":
+		c.twice(table, rel, content.session)
+	default: // another writer's
+		c.twice(table, rel, name)
 	}
 	return nil
 }
 
-// twice finds the copy of a session's file: its rows would count twice.
-func (c *checker) twice(table, rel, name, session string) {
-	if session == "" { // another writer's
-		session = name
+// merged looks at the sessions of a merged file.
+func (c *checker) merged(table, rel string, listed bool) {
+	layout, err := layoutOf(c.root, c.now.at(c.root, rel))
+	if err != nil {
+		c.report.Problems = append(c.report.Problems, &FileFault{rel, err.Error()})
 	}
+	for _, p := range layout {
+		if listed && !c.ids[p.session] {
+			c.problem(p.session, &FileFault{rel, fmt.Sprintf("it has %d rows of session %s, which has no manifest", p.n, p.session)})
+			continue
+		}
+		c.twice(table, rel, p.session)
+	}
+}
+
+// twice finds the copy of a session's rows.
+func (c *checker) twice(table, rel, session string) {
 	key := table + "/" + session
 	first, found := c.seen[key]
 	if !found {
 		c.seen[key] = rel
 		return
 	}
-	if _, listed := c.listed[first]; listed {
-		first, rel = rel, first
+	if first == rel {
+		return
 	}
-	c.problem(session, &FileFault{first, fmt.Sprintf("it has the session of %s, so its rows count twice: remove it", rel)})
+	mend := "remove it"
+	if isMerged(rel) {
+		mend = "remove it, or where it has other sessions too, let `tokwatt archive compact` do so"
+	}
+	c.problem(session, &FileFault{rel, fmt.Sprintf("it has the session of %s, so its rows count twice: %s", first, mend)})
 }
 
 // DamagedSessions are the sessions of a dataset whose files are not, byte for

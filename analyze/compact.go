@@ -77,7 +77,7 @@ func Compact(ctx context.Context, root string, o CompactOptions) (Compacted, err
 			sum.Partitions, sum.Sessions, sum.FilesBefore = sum.Partitions+1, sum.Sessions+len(g), sum.FilesBefore+len(files)
 			continue
 		}
-		after, err := d.compact(ctx, g, piecesOf(all))
+		after, err := d.compact(ctx, g, piecesIn(root))
 		if ctx.Err() != nil {
 			return sum, context.Cause(ctx)
 		}
@@ -93,11 +93,14 @@ func Compact(ctx context.Context, root string, o CompactOptions) (Compacted, err
 
 // compact merges the sessions of one partition and returns how many files they
 // have then.
-func (d dataset) compact(ctx context.Context, sessions []*Manifest, where pieces) (int, error) {
+func (d dataset) compact(ctx context.Context, sessions []*Manifest, where *pieces) (int, error) {
 	for _, m := range sessions {
 		if err := m.Verify(d.root); err != nil {
 			return 0, fmt.Errorf("session %s is damaged: %w", m.SessionID, err)
 		}
+	}
+	if err := d.allNamed(filesOf(sessions), where); err != nil {
+		return 0, err
 	}
 	out, err := d.merge(ctx, sessions, where)
 	if err != nil {
@@ -121,6 +124,26 @@ func (d dataset) compact(ctx context.Context, sessions []*Manifest, where pieces
 	return len(out.add), err
 }
 
+// allNamed refuses merged files with rows of sessions that have no manifest: they
+// would be lost. Those of sessions whose manifests name other files may go.
+func (d dataset) allNamed(files []string, where *pieces) error {
+	for _, f := range files {
+		if !isMerged(f) {
+			continue
+		}
+		layout, err := where.in(f)
+		if err != nil {
+			return err
+		}
+		for _, p := range layout {
+			if m, err := ReadManifest(d.root, p.session); err != nil || m == nil {
+				return fmt.Errorf("%s has rows of session %s, which has no manifest, or a damaged one: archive it", f, p.session)
+			}
+		}
+	}
+	return nil
+}
+
 // remove takes files away, but for those that the change adds.
 func (c *change) remove(paths []string) {
 	for _, p := range paths {
@@ -129,36 +152,6 @@ func (c *change) remove(paths []string) {
 			c.Remove = append(c.Remove, p)
 		}
 	}
-}
-
-// takeOut adds to a change what takes a session's rows out of the files that
-// it shares with others: these get files of their own.
-func (d dataset) takeOut(ctx context.Context, c *change, id string) error {
-	m, err := ReadManifest(d.root, id)
-	if err != nil || m == nil || !slices.ContainsFunc(m.Files, func(f ManifestFile) bool { return f.Shared }) {
-		return nil // a damaged manifest is written anew
-	}
-	all, err := allManifests(d.root)
-	if err != nil {
-		return err
-	}
-	mine := filesOf([]*Manifest{m})
-	var others []*Manifest
-	for _, o := range all {
-		if o.SessionID != id && slices.ContainsFunc(o.Files, func(f ManifestFile) bool { return slices.Contains(mine, f.Path) }) {
-			others = append(others, o)
-		}
-	}
-	if len(others) > 0 {
-		out, err := d.merge(ctx, others, piecesOf(all))
-		if err != nil {
-			return fmt.Errorf("the session shares files with others, and they can't be read: %w", err)
-		}
-		c.Add = append(out.add, c.Add...)
-		c.Manifests = append(out.manifests, c.Manifests...)
-	}
-	c.remove(mine)
-	return nil
 }
 
 // mergeable are the sessions that are worth merging, by partition: those of

@@ -45,7 +45,7 @@ func Compare(a, b Selected, metrics []Metric) (*CompareSet, error) {
 	if err := disjoint(a.Rows, b.Rows); err != nil {
 		return nil, err
 	}
-	m := &matching{a: a, b: b, metrics: metrics, set: emptySet()}
+	m := &matching{a: a, b: b, metrics: metrics, set: emptySet(), orders: uDistributions{}}
 	m.nameModels()
 	m.chooseKeys()
 	if err := m.match(); err != nil {
@@ -75,6 +75,7 @@ type matching struct {
 	keys    []string // that rows of one case agree in
 	set     CompareSet
 	groups  []matched
+	orders  uDistributions
 }
 
 // matched are the rows of a case that both sides have.
@@ -216,7 +217,7 @@ func (m *matching) compare() {
 			}
 			a, b := newSide(g.a, metric.Name), newSide(g.b, metric.Name)
 			if a.N > 0 || b.N > 0 {
-				m.set.Pairs = append(m.set.Pairs, newComparison(key, metric, a, b))
+				m.set.Pairs = append(m.set.Pairs, newComparison(m.orders, key, metric, a, b))
 			}
 		}
 	}

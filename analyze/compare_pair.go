@@ -23,9 +23,9 @@ func newSide(rows []Summary, metric string) Side {
 	return s
 }
 
-func newComparison(key []CaseKey, m Metric, a, b Side) Comparison {
-	c := Comparison{Case: key, Metric: m, A: a, B: b, Test: MannWhitney(a.Values, b.Values)}
-	c.Change, c.Interval = RelativeChange(a.Values, b.Values)
+func newComparison(d uDistributions, key []CaseKey, m Metric, a, b Side) Comparison {
+	c := Comparison{Case: key, Metric: m, A: a, B: b, Test: d.test(a.Values, b.Values)}
+	c.Change, c.Interval = d.change(a.Values, b.Values)
 	if c.Change == nil && c.Test.P != nil {
 		c.Test = RankTest{Verdict: string(VerdictNoRatio)}
 	}

@@ -23,6 +23,11 @@ const maxChance = 1 - minCoverage
 // wide; beyond it is the normal approximation with a step's half for continuity.
 // Give it batch medians.
 func RelativeChange(a, b []float64) (change *float64, interval *Interval) {
+	return uDistributions{}.change(a, b)
+}
+
+// change is RelativeChange.
+func (d uDistributions) change(a, b []float64) (change *float64, interval *Interval) {
 	la, lb := logarithms(a), logarithms(b)
 	if len(la) < minRuns || len(lb) < minRuns {
 		return nil, nil
@@ -30,7 +35,7 @@ func RelativeChange(a, b []float64) (change *float64, interval *Interval) {
 	pairs := len(la) * len(lb)
 	lower, upper := shift(la, lb, (pairs+1)/2), shift(la, lb, pairs/2+1)
 	change = finite(ptr(math.Expm1(lower + (upper-lower)/2)))
-	k, coverage := shiftRank(len(la), len(lb))
+	k, coverage := d.shiftRank(len(la), len(lb))
 	lo, hi := math.Expm1(shift(la, lb, k)), math.Expm1(shift(la, lb, pairs+1-k))
 	if change == nil || finite(&lo) == nil || finite(&hi) == nil {
 		return nil, nil
@@ -53,12 +58,12 @@ func logarithms(xs []float64) []float64 {
 
 // shiftRank is the rank of the interval's ends among the differences, from 1,
 // and what the interval covers.
-func shiftRank(n, m int) (k int, coverage float64) {
+func (d uDistributions) shiftRank(n, m int) (k int, coverage float64) {
 	if n*m > maxExactPairs {
 		return normalShiftRank(float64(n), float64(m))
 	}
 	missed := 0.0
-	for _, p := range uDistribution(n, m) {
+	for _, p := range d.of(n, m) {
 		if 2*(missed+p) > maxChance {
 			break
 		}

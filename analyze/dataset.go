@@ -42,7 +42,7 @@ func RemoveSession(ctx context.Context, root, id string) error {
 	d := dataset{root: root}
 	err := d.change(ctx, func() (*change, error) {
 		c := &change{Forget: []string{id}}
-		if err := d.takeOut(ctx, c, id); err != nil {
+		if err := d.takeOut(ctx, c, id, partition{}); err != nil {
 			return nil, err
 		}
 		for _, t := range Tables() {

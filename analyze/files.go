@@ -75,7 +75,7 @@ func (s *fileSet) publish(ctx context.Context, m *Manifest, rows map[string]int6
 	slices.Reverse(c.Add)
 	err := s.dataset.change(ctx, func() (*change, error) {
 		// where the session was merged with others, its rows there go
-		return c, s.dataset.takeOut(ctx, c, m.SessionID)
+		return c, s.dataset.takeOut(ctx, c, m.SessionID, s.partition)
 	})
 	s.leave(s.dataset, err)
 	return err

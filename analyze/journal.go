@@ -1,16 +1,18 @@
 package analyze
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
-	"time"
 )
 
 // A change gives files of a dataset their names, takes others away, and writes
@@ -45,10 +47,31 @@ type addition struct {
 	Path string `json:"path"`
 }
 
-const (
-	journalName = ".journal.json"
-	lockName    = ".publishing"
-)
+// at is the name that a file has while the change is made.
+func (c *change) at(root, path string) string {
+	for _, a := range c.Add {
+		if a.Path != path {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(root, filepath.FromSlash(a.Temp))); err == nil {
+			return a.Temp
+		}
+	}
+	return path
+}
+
+// takes reports whether the change takes a file away from where it is.
+func (c *change) takes(path string) bool {
+	return slices.Contains(c.Remove, path) || slices.ContainsFunc(c.Add, func(a addition) bool { return a.Temp == path })
+}
+
+// writes reports whether the change writes a session's manifest, or takes it
+// away.
+func (c *change) writes(id string) bool {
+	return slices.Contains(c.Forget, id) || slices.ContainsFunc(c.Manifests, func(m *Manifest) bool { return m.SessionID == id })
+}
+
+const journalName = ".journal.json"
 
 // dataset is a folder that is being changed.
 type dataset struct {
@@ -91,13 +114,30 @@ func (d dataset) change(ctx context.Context, plan func() (*change, error)) error
 	if err := d.journal(c); err != nil {
 		return err
 	}
+	fresh := d.fresh(c)
 	if err := d.apply(c); err != nil {
-		if len(c.Remove) == 0 { // a session's own files: better none than some
+		if fresh || len(c.Remove) == 0 && inTheWay(err) {
 			return errors.Join(err, d.undo(c))
 		}
-		return err
+		return err // it stands in the journal: readers see it made, the next change ends it
 	}
 	return nil
+}
+
+// fresh reports whether a change does nothing but add what was not there:
+// without it nothing is lost.
+func (d dataset) fresh(c *change) bool {
+	there := func(a addition) bool {
+		_, err := os.Lstat(d.path(a.Path))
+		return err == nil || path.Dir(a.Path) == damagedDir
+	}
+	return len(c.Remove)+len(c.Forget) == 0 && !slices.ContainsFunc(c.Add, there)
+}
+
+// inTheWay reports whether something has a file's name that is no file: the next
+// change could not end this one either.
+func inTheWay(err error) bool {
+	return slices.ContainsFunc([]error{syscall.EISDIR, syscall.ENOTDIR, syscall.EEXIST, syscall.ENOTEMPTY}, func(e error) bool { return errors.Is(err, e) })
 }
 
 // settle ends the change that a dead process left, and returns the last one.
@@ -106,10 +146,29 @@ func (d dataset) settle() (*change, error) {
 	if err != nil || c.Done {
 		return c, err
 	}
+	if err := d.understood(); err != nil {
+		return nil, err
+	}
 	if err := d.apply(c); err != nil {
 		return nil, fmt.Errorf("a change that was cut short can't be ended: %w", err)
 	}
 	return c, nil
+}
+
+// understood refuses a change that says what this program does not know: it
+// would be done by half.
+func (d dataset) understood() error {
+	path := filepath.Join(d.root, journalName)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	strict := json.NewDecoder(bytes.NewReader(text))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(new(change)); err != nil {
+		return fmt.Errorf("%s is of a newer tokwatt, which was cut short (%w): end it with `tokwatt archive` or `archive compact` of that one", path, err)
+	}
+	return nil
 }
 
 // apply does the steps of a change and says that they are done.
@@ -152,16 +211,27 @@ func (d dataset) apply(c *change) error {
 	return d.journal(&change{Seq: c.Seq, Done: true})
 }
 
-// undo takes away what a change adds.
+// undo takes away what a change adds: a change of its own, so that it is seen as
+// a whole too. Where there is no room even for that the first one stays.
 func (d dataset) undo(c *change) error {
-	var errs []error
+	back := &change{Seq: c.Seq + 1}
 	for _, a := range c.Add {
-		errs = append(errs, d.remove(a.Path))
+		back.Remove = append(back.Remove, a.Path, a.Temp)
 	}
 	for _, m := range c.Manifests {
-		errs = append(errs, d.remove(manifestDir+"/"+m.SessionID+".json"))
+		back.Forget = append(back.Forget, m.SessionID)
 	}
-	return errors.Join(append(errs, d.journal(&change{Seq: c.Seq, Done: true}))...)
+	if err := d.journal(back); err != nil {
+		return err
+	}
+	var errs []error
+	for _, path := range back.Remove {
+		errs = append(errs, d.remove(path))
+	}
+	for _, id := range back.Forget {
+		errs = append(errs, d.remove(manifestDir+"/"+id+".json"))
+	}
+	return errors.Join(append(errs, d.journal(&change{Seq: back.Seq, Done: true}))...)
 }
 
 func (d dataset) rename(from, to string) error {
@@ -217,8 +287,8 @@ func readJournal(root string) (*change, error) {
 			return nil, fmt.Errorf("%s is damaged: it names a file outside the dataset", path)
 		}
 	}
-	for _, path := range c.Remove {
-		if !local(path) {
+	for _, p := range c.Remove {
+		if !local(p) {
 			return nil, fmt.Errorf("%s is damaged: it names a file outside the dataset", path)
 		}
 	}
@@ -231,34 +301,6 @@ func local(path string) bool { return filepath.IsLocal(filepath.FromSlash(path))
 func tableOf(path string) string {
 	table, _, _ := strings.Cut(path, "/")
 	return table
-}
-
-// lockPatience is how long a change waits for another: one takes milliseconds,
-// but a host that went to sleep in the middle keeps its lock on a shared disk.
-const lockPatience = time.Minute
-
-// lockDataset keeps other changes out until unlock. Where the file system has
-// no locks nobody is kept out.
-func lockDataset(ctx context.Context, root string) (unlock func(), err error) {
-	path := filepath.Join(root, lockName)
-	f, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	for start := time.Now(); ; {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			return func() { f.Close() }, nil
-		}
-		if time.Since(start) > lockPatience {
-			return nil, errors.Join(fmt.Errorf("another command has been changing the dataset for a minute: see who holds %s, and try again", path), f.Close())
-		}
-		select {
-		case <-ctx.Done():
-			return nil, errors.Join(context.Cause(ctx), f.Close())
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
 }
 
 // writeWhole puts a file in its place, whole or not at all.

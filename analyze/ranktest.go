@@ -28,7 +28,10 @@ const maxExactPairs = 10_000
 // Without ties P is exact. With ties, or over 10,000 pairs, it is that of the
 // normal distribution, with the variance corrected for ties and U by half a
 // step for continuity.
-func MannWhitney(a, b []float64) RankTest {
+func MannWhitney(a, b []float64) RankTest { return uDistributions{}.test(a, b) }
+
+// test is MannWhitney.
+func (d uDistributions) test(a, b []float64) RankTest {
 	sa, _ := NewSample(a)
 	sb, _ := NewSample(b)
 	if sa.N() < minRuns || sb.N() < minRuns {
@@ -39,7 +42,7 @@ func MannWhitney(a, b []float64) RankTest {
 	exact := tied == 0 && n*m <= maxExactPairs
 	var p float64
 	if exact {
-		p = exactP(u, n, m)
+		p = d.exactP(u, n, m)
 	} else {
 		p = normalP(u, n, m, tied)
 	}
@@ -80,13 +83,25 @@ func run(xs []float64, x float64) int {
 
 // exactP is the two-sided probability of a U as far from its mean as u, or
 // farther, over all orders of n and m numbers.
-func exactP(u float64, n, m int) float64 {
-	distribution := uDistribution(n, m)
+func (d uDistributions) exactP(u float64, n, m int) float64 {
+	distribution := d.of(n, m)
 	tail := 0.0
 	for k := int(min(u, float64(n*m)-u)); k >= 0; k-- {
 		tail += distribution[k]
 	}
 	return min(1, 2*tail)
+}
+
+// uDistributions are the distributions that one comparison has needed, by n and
+// m: of a thousand cases in thirty metrics most have as many batches as others.
+type uDistributions map[[2]int][]float64
+
+func (d uDistributions) of(n, m int) []float64 {
+	key := [2]int{n, m}
+	if d[key] == nil {
+		d[key] = uDistribution(n, m)
+	}
+	return d[key]
 }
 
 // uDistribution is the probability of each U, 0 to n·m, where all orders of n

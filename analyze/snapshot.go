@@ -1,9 +1,9 @@
 package analyze
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -25,13 +25,22 @@ type DatasetFile struct {
 // errUnsteady is for a dataset that changes faster than it can be listed.
 var errUnsteady = errors.New("the dataset changes all the time: try again")
 
+// restless is after how many tries a dataset is held while it is listed: of
+// thousands of files that takes longer than from one change to the next.
+const restless = 3
+
 // DatasetFiles lists the files of a dataset as they are at one instant: every
 // row is in one of them, once, even while sessions are written or files merged.
 // With ids it lists the files of these sessions alone. state names the instant:
 // while [DatasetState] gives the same, the list holds. Files that no manifest
 // names, of other writers, are listed too.
 func DatasetFiles(root string, ids ...string) (files []DatasetFile, state int64, err error) {
-	for range 100 {
+	for try := range 100 {
+		if try == restless {
+			if release, err := HoldDataset(context.Background(), root); err == nil {
+				defer release()
+			}
+		}
 		before, err := readJournal(root)
 		if err != nil {
 			return nil, 0, err
@@ -106,10 +115,7 @@ func (l *lister) manifests() error {
 	}
 	for _, id := range ids {
 		m, err := ReadManifest(l.root, id)
-		if err != nil || m == nil || slices.Contains(l.now.Forget, id) { // of a damaged one the files are found all the same
-			continue
-		}
-		if !slices.ContainsFunc(l.now.Manifests, func(n *Manifest) bool { return n.SessionID == id }) {
+		if err == nil && m != nil && !l.now.writes(id) { // of a damaged one the files are found all the same
 			l.add(m)
 		}
 	}
@@ -169,7 +175,7 @@ func (l *lister) all() ([]DatasetFile, error) {
 		return nil, err
 	}
 	for _, a := range l.now.Add {
-		if path.Dir(a.Path) != bundleDir {
+		if strings.HasPrefix(a.Path, "table=") {
 			l.file(a.Path)
 		}
 	}
@@ -241,19 +247,24 @@ func (l *lister) found(paths []string) error {
 
 // file lists a file, under the name that it has at present.
 func (l *lister) file(path string) {
-	if l.seen[path] || slices.Contains(l.now.Remove, path) {
+	if l.seen[path] || l.now.takes(path) {
 		return
 	}
 	l.seen[path] = true
-	f := l.info[path]
-	at := path
-	for _, a := range l.now.Add {
-		if a.Path != path {
-			continue
-		}
-		if _, err := os.Lstat(filepath.Join(l.root, filepath.FromSlash(a.Temp))); err == nil {
-			at = a.Temp
-		}
+	f, named := l.info[path]
+	if !named && l.copied(path) {
+		return
 	}
-	l.out = append(l.out, DatasetFile{Table: strings.TrimPrefix(tableOf(path), "table="), Path: at, Schema: f.Schema, Shared: f.Shared})
+	l.out = append(l.out, DatasetFile{Table: strings.TrimPrefix(tableOf(path), "table="), Path: l.now.at(l.root, path), Schema: f.Schema, Shared: f.Shared})
+}
+
+// copied reports whether a file that no manifest names has nothing but sessions
+// whose manifests name others: it came with a copy of the dataset, and its rows
+// would count twice.
+func (l *lister) copied(file string) bool {
+	if !isMerged(file) {
+		return l.have[strings.TrimSuffix(path.Base(file), ".parquet")]
+	}
+	layout, err := layoutOf(l.root, l.now.at(l.root, file))
+	return err == nil && len(layout) > 0 && !slices.ContainsFunc(layout, func(p piece) bool { return !l.have[p.session] })
 }
