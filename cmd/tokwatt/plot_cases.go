@@ -57,15 +57,17 @@ func ofSummaries(draw func([]analyze.Summary, plot.Options) (*plot.Figure, error
 
 // chosenCases are the summaries that --where keeps, with their batches.
 func chosenCases(ctx context.Context, cmd *cli.Command, db *duck.DB, ids []string) ([]analyze.Summary, plot.Options, error) {
-	read := func() ([]analyze.Summary, error) {
-		return db.Summaries(ctx, duck.SummaryFilter{Sessions: ids, Points: true})
+	read := func(f duck.SummaryFilter) ([]analyze.Summary, error) {
+		f.Points = true
+		return db.Summaries(ctx, f)
 	}
-	return chosen(cmd, read, func(s *analyze.Summary) *analyze.Summary { return s })
+	return chosen(ctx, cmd, db, ids, read, func(s *analyze.Summary) *analyze.Summary { return s })
 }
 
 // chosen are the cases that --where keeps, and the options of their figure. The
 // flags are read before anything is asked.
-func chosen[C any](cmd *cli.Command, read func() ([]C, error), summary func(*C) *analyze.Summary) ([]C, plot.Options, error) {
+func chosen[C any](ctx context.Context, cmd *cli.Command, db *duck.DB, ids []string, read func(duck.SummaryFilter) ([]C, error),
+	summary func(*C) *analyze.Summary) ([]C, plot.Options, error) {
 	opt, err := plotOptions(cmd)
 	if err != nil {
 		return nil, opt, err
@@ -74,7 +76,13 @@ func chosen[C any](cmd *cli.Command, read func() ([]C, error), summary func(*C) 
 	if err != nil {
 		return nil, opt, err
 	}
-	cases, err := read()
+	f := duck.SummaryFilter{Sessions: ids}
+	if len(wanted) > 0 {
+		if f, err = narrowTo(ctx, db, f, wanted); err != nil {
+			return nil, opt, err
+		}
+	}
+	cases, err := read(f)
 	if err != nil {
 		return nil, opt, err
 	}
@@ -83,8 +91,8 @@ func chosen[C any](cmd *cli.Command, read func() ([]C, error), summary func(*C) 
 }
 
 func energyFigure(ctx context.Context, cmd *cli.Command, db *duck.DB, ids []string) (*plot.Figure, error) {
-	read := func() ([]analyze.EnergyCase, error) { return db.EnergyCases(ctx, duck.SummaryFilter{Sessions: ids}) }
-	cases, opt, err := chosen(cmd, read, func(c *analyze.EnergyCase) *analyze.Summary { return &c.Summary })
+	read := func(f duck.SummaryFilter) ([]analyze.EnergyCase, error) { return db.EnergyCases(ctx, f) }
+	cases, opt, err := chosen(ctx, cmd, db, ids, read, func(c *analyze.EnergyCase) *analyze.Summary { return &c.Summary })
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"context"
+	"slices"
+
 	"github.com/urfave/cli/v3"
 
 	"tokwatt/analyze"
+	"tokwatt/analyze/duck"
 )
 
 // caseConditions are those of --where.
@@ -17,6 +21,29 @@ func caseConditions(cmd *cli.Command) (analyze.Conditions, error) {
 		wanted = append(wanted, by...)
 	}
 	return wanted, nil
+}
+
+// narrowTo is the filter for the cases that may meet the conditions, so that no
+// others are computed; unchanged where there is none, for then all are needed to
+// say why.
+func narrowTo(ctx context.Context, db *duck.DB, f duck.SummaryFilter, wanted analyze.Conditions) (duck.SummaryFilter, error) {
+	groups, err := db.Groups(ctx)
+	if err != nil {
+		return f, err
+	}
+	var ids []string
+	var cases []int64
+	wanted = knownOfCases(wanted)
+	for _, g := range groups {
+		if wanted.Match(&g) && (len(f.Sessions) == 0 || slices.Contains(f.Sessions, g.SessionID)) {
+			ids, cases = append(ids, g.SessionID), append(cases, g.CaseID)
+		}
+	}
+	if len(ids) > 0 {
+		slices.Sort(cases)
+		f.Sessions, f.Cases = slices.Compact(ids), slices.Compact(cases)
+	}
+	return f, nil
 }
 
 // kept are the cases that --where keeps; where it keeps none, the error says
