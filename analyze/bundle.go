@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -72,12 +73,20 @@ func (b *bundle) stands(root string, sums map[string]string) bool {
 			return false
 		}
 	}
+	tables := map[string]bool{}
 	for _, f := range b.Files {
-		if !slices.Contains(bundled, b.table(f)) {
+		table := b.table(f)
+		tables["table="+table] = true
+		if !slices.Contains(bundled, table) {
 			return false
 		}
 		info, err := os.Lstat(filepath.Join(root, filepath.FromSlash(f.Path)))
 		if err != nil || info.Size() != f.Bytes {
+			return false
+		}
+	}
+	for source := range b.Sources {
+		if !tables[tableOf(source)] {
 			return false
 		}
 	}
@@ -97,11 +106,15 @@ func (b *bundle) damage(root string) error {
 // Bundle makes a bundle of the sessions that are in none, where they are some
 // dozens, and takes away those that no longer stand for their sources. With all
 // it makes one bundle of everything.
+//
+// Where the dataset changes meanwhile it makes none: the next one will.
 func Bundle(ctx context.Context, root string, all bool) error {
-	if err := (dataset{root: root}).bundle(ctx, bundleAt, all); err != nil {
-		return fmt.Errorf("dataset %s: the small tables' copy for quick reading not made: %w", root, err)
+	before, _ := DatasetState(root)
+	err := (dataset{root: root}).bundle(ctx, bundleAt, all)
+	if now, _ := DatasetState(root); err == nil || now != before && ctx.Err() == nil {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("dataset %s: the small tables' copy for quick reading not made: %w", root, err)
 }
 
 // bundle is Bundle, for at least some sessions.
@@ -135,6 +148,12 @@ func (d dataset) bundle(ctx context.Context, least int, all bool) error {
 	}
 	c := &change{}
 	var set fileSet
+	if len(loose) >= least*len(bundled) {
+		maps.DeleteFunc(loose, func(path, sum string) bool { // damaged, or gone
+			now, err := fileSum(d.path(path))
+			return err != nil || now != sum
+		})
+	}
 	if len(loose) >= least*len(bundled) {
 		if set, err = d.newBundle(ctx, c, manifests, loose); err != nil {
 			return err

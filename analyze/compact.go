@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -72,23 +73,65 @@ func Compact(ctx context.Context, root string, o CompactOptions) (Compacted, err
 		if o.Progress != nil {
 			o.Progress(i, len(groups))
 		}
-		files := filesOf(g)
 		if o.DryRun {
-			sum.Partitions, sum.Sessions, sum.FilesBefore = sum.Partitions+1, sum.Sessions+len(g), sum.FilesBefore+len(files)
+			sum.Partitions, sum.Sessions, sum.FilesBefore = sum.Partitions+1, sum.Sessions+len(g), sum.FilesBefore+len(filesOf(g))
 			continue
 		}
-		after, err := d.compact(ctx, g, piecesIn(root))
-		if ctx.Err() != nil {
-			return sum, context.Cause(ctx)
+		if err := d.compactInto(ctx, &sum, g); err != nil {
+			return sum, err
 		}
-		if err != nil {
-			sum.Kept = append(sum.Kept, fmt.Errorf("%s stays as it is: %w", partitionKey(g[0]), err))
-			continue
-		}
-		sum.Partitions, sum.Sessions = sum.Partitions+1, sum.Sessions+len(g)
-		sum.FilesBefore, sum.FilesAfter = sum.FilesBefore+len(files), sum.FilesAfter+after
 	}
 	return sum, nil
+}
+
+// meanwhile is how often a partition is tried that others write into.
+const meanwhile = 5
+
+// compactInto merges the sessions of one partition and adds to the sum. The
+// error is that of the context.
+func (d dataset) compactInto(ctx context.Context, sum *Compacted, g []*Manifest) error {
+	key := partitionKey(g[0])
+	for try := 1; ; try++ {
+		after, err := d.compact(ctx, g, piecesIn(d.root))
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err == nil:
+			sum.Partitions, sum.Sessions = sum.Partitions+1, sum.Sessions+len(g)
+			sum.FilesBefore, sum.FilesAfter = sum.FilesBefore+len(filesOf(g)), sum.FilesAfter+after
+			return nil
+		case try == meanwhile || d.unchanged(g) == nil:
+			if d.unchanged(g) != nil {
+				err = errors.New("others write into it all the time: compact again")
+			}
+			sum.Kept = append(sum.Kept, fmt.Errorf("%s stays as it is: %w", key, err))
+			return nil
+		}
+		all, err := allManifests(d.root)
+		if err != nil {
+			return err
+		}
+		groups := mergeable(all)
+		i := slices.IndexFunc(groups, func(g []*Manifest) bool { return partitionKey(g[0]) == key })
+		if i < 0 { // another merged it
+			return nil
+		}
+		g = groups[i]
+	}
+}
+
+// unchanged says which of the sessions was written since its manifest was read.
+func (d dataset) unchanged(sessions []*Manifest) error {
+	for _, m := range sessions {
+		now, err := ReadManifest(d.root, m.SessionID)
+		if err != nil {
+			return err
+		}
+		if now == nil || !reflect.DeepEqual(now.Files, m.Files) {
+			return fmt.Errorf("session %s was written meanwhile: compact again", m.SessionID)
+		}
+	}
+	return nil
 }
 
 // compact merges the sessions of one partition and returns how many files they
@@ -107,14 +150,8 @@ func (d dataset) compact(ctx context.Context, sessions []*Manifest, where *piece
 		return 0, err
 	}
 	err = d.change(ctx, func() (*change, error) {
-		for _, m := range sessions {
-			now, err := ReadManifest(d.root, m.SessionID)
-			if err != nil {
-				return nil, err
-			}
-			if now == nil || !reflect.DeepEqual(now.Files, m.Files) {
-				return nil, fmt.Errorf("session %s was written meanwhile: compact again", m.SessionID)
-			}
+		if err := d.unchanged(sessions); err != nil {
+			return nil, err
 		}
 		c := &change{Add: out.add, Manifests: out.manifests}
 		c.remove(filesOf(sessions))

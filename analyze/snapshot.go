@@ -17,6 +17,7 @@ type DatasetFile struct {
 	Path   string // below the root, with slashes
 	Schema int    // the schema version that its columns are of; 0: not known
 	Shared bool   // it may have sessions that were not asked for
+	SHA256 string // as its manifest says; empty of another writer's
 	// Bundled says that host and date are columns of the file, strings, and not
 	// in its path: it stands in place of many sessions' own.
 	Bundled bool
@@ -220,7 +221,7 @@ func (l *lister) bundles(found []string) error {
 			delete(sums, source) // nobody stands for it twice
 		}
 		for _, f := range b.Files {
-			l.out = append(l.out, DatasetFile{Table: b.table(f), Path: f.Path, Schema: b.Schema, Bundled: true})
+			l.out = append(l.out, DatasetFile{Table: b.table(f), Path: f.Path, Schema: b.Schema, SHA256: f.SHA256, Bundled: true})
 		}
 	}
 	return nil
@@ -255,7 +256,7 @@ func (l *lister) file(path string) {
 	if !named && l.copied(path) {
 		return
 	}
-	l.out = append(l.out, DatasetFile{Table: strings.TrimPrefix(tableOf(path), "table="), Path: l.now.at(l.root, path), Schema: f.Schema, Shared: f.Shared})
+	l.out = append(l.out, DatasetFile{Table: strings.TrimPrefix(tableOf(path), "table="), Path: l.now.at(l.root, path), Schema: f.Schema, Shared: f.Shared, SHA256: f.SHA256})
 }
 
 // copied reports whether a file that no manifest names has nothing but sessions

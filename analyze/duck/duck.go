@@ -127,7 +127,7 @@ func (db *DB) begin(ctx context.Context) error {
 	if err := db.configure(ctx, db.options); err != nil {
 		return err
 	}
-	if err := db.load(ctx); err != nil {
+	if err := db.keepingUp(ctx, func() error { return db.load(ctx) }); err != nil {
 		return err
 	}
 	return db.lock(ctx)

@@ -161,7 +161,8 @@ func numbers(list []int64) string {
 // tableFiles are the files of one table.
 type tableFiles struct {
 	groups []fileGroup
-	shared bool // some have sessions beside the wanted ones
+	shared bool              // some have sessions beside the wanted ones
+	sums   map[string]string // SHA-256 by path, where a manifest says
 }
 
 // list finds the files of all tables as they are at this instant, and says of
@@ -177,9 +178,10 @@ func (db *DB) list() (map[string]*tableFiles, []int64, error) {
 		states[i] = state
 		for _, f := range files {
 			if out[f.Table] == nil {
-				out[f.Table] = &tableFiles{}
+				out[f.Table] = &tableFiles{sums: map[string]string{}}
 			}
 			out[f.Table].add(f, root+"/"+f.Path)
+			out[f.Table].sums[root+"/"+f.Path] = f.SHA256
 			out[f.Table].shared = out[f.Table].shared || f.Shared
 		}
 	}
@@ -231,15 +233,11 @@ func (t *tableFiles) newest() int {
 // follow makes the tables anew where a dataset has changed since: sessions have
 // come, or files were merged. It reports whether that was so.
 func (db *DB) follow(ctx context.Context) (bool, error) {
-	moved := false
-	for i, root := range db.roots {
-		state, err := analyze.DatasetState(root)
-		if err != nil {
-			return false, err
-		}
-		moved = moved || state != db.states[i]
+	states, err := db.now()
+	if err != nil {
+		return false, err
 	}
-	if !moved {
+	if slices.Equal(states, db.states) {
 		return false, nil
 	}
 	return true, db.load(ctx)

@@ -67,23 +67,31 @@ func TestDamagedFileIsMended(t *testing.T) {
 	}
 }
 
-// TestFaultsOfSQLStay: what mending does not help is said as before, and what
-// mending says comes first.
+// TestFaultsOfSQLStay: nobody is asked to mend what is the statement's fault,
+// which would be to read every file; what mending says comes first.
 func TestFaultsOfSQLStay(t *testing.T) {
-	asked, answer := 0, error(nil)
-	db := open(t, Options{Roots: []string{t.TempDir()}, Mend: func(context.Context) (bool, error) { asked++; return false, answer }})
-	var fault *Error
-	if _, err := db.Query(t.Context(), "selec 1"); !errors.As(err, &fault) || asked != 0 {
-		t.Errorf("a typing error: %v, asked %d times", err, asked)
+	root := t.TempDir()
+	export(t, root, analyzetest.Options{Targets: 1, PP: []int64{64}, Concurrency: []int64{1}, Repeats: 1})
+	asked, answer := 0, errors.New("it is damaged")
+	db := open(t, Options{Roots: []string{root}, Mend: func(context.Context) (bool, error) { asked++; return false, answer }})
+	for _, sql := range []string{"selec 1", "select ttft from runs", "select pp from requests", "select 1 from runz", "select median(pp, 1, 2) from runs"} {
+		var fault *Error
+		if _, err := db.Query(t.Context(), sql); !errors.As(err, &fault) || asked != 0 {
+			t.Errorf("%s: %v, asked %d times", sql, err, asked)
+		}
 	}
-	if _, err := db.Query(t.Context(), "select ttft from runs"); !errors.As(err, &fault) || asked != 1 {
-		t.Errorf("a wrong column: %v, asked %d times", err, asked)
+	found, err := filepath.Glob(filepath.Join(root, "table=requests", "*", "*", "*.parquet"))
+	if err != nil || len(found) != 1 {
+		t.Fatal(found, err)
 	}
-	answer = errors.New("it is damaged")
+	if err := os.Truncate(found[0], 100); err != nil {
+		t.Fatal(err)
+	}
+	db = open(t, Options{Roots: []string{root}, Mend: func(context.Context) (bool, error) { return false, answer }})
 	if _, err := db.Query(t.Context(), "select ttft from runs"); err != answer {
 		t.Errorf("a wrong column over damage: %v", err)
 	}
-	if err := db.WriteParquet(t.Context(), "select ttft from runs", io.Discard); err != answer {
+	if err := db.WriteParquet(t.Context(), "select * from requests", io.Discard); err != answer {
 		t.Errorf("as Parquet: %v", err)
 	}
 }

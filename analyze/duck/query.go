@@ -6,6 +6,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+
+	"tokwatt/analyze"
 )
 
 // Query runs a user's statement: SELECT in all its forms, EXPLAIN, DESCRIBE,
@@ -25,6 +29,9 @@ func (db *DB) run(ctx context.Context, sql string) (*Rows, error) {
 		if err := db.need(ctx, named(sql)); err != nil {
 			return err
 		}
+		if set != nil { // of a try before
+			set.Close()
+		}
 		set, err = db.conn.query(ctx, sql)
 		return err
 	})
@@ -37,16 +44,13 @@ func (db *DB) run(ctx context.Context, sql string) (*Rows, error) {
 // mending does what reads the dataset as it is now, and again where a file went
 // meanwhile, or once a damaged one that may have stopped it was made anew.
 func (db *DB) mending(ctx context.Context, do func() error) error {
-	if _, err := db.follow(ctx); err != nil {
-		return err
-	}
-	err := do()
-	if err != nil && mayBeDamage(err) {
-		if moved, listErr := db.follow(ctx); listErr == nil && moved {
-			err = do()
+	err := db.keepingUp(ctx, func() error {
+		if _, err := db.follow(ctx); err != nil {
+			return err
 		}
-	}
-	if err != nil && db.mend != nil && mayBeDamage(err) {
+		return do()
+	})
+	if err != nil && db.mend != nil && mayBeDamage(err) && !db.bindsAll(ctx, err) {
 		again, mendErr := db.mend(ctx)
 		if mendErr == nil && again {
 			if mendErr = db.restart(ctx); mendErr == nil {
@@ -64,6 +68,85 @@ func (db *DB) mending(ctx context.Context, do func() error) error {
 		return fault
 	}
 	return sqlError(err)
+}
+
+// restless is after how many tries the datasets are held while a statement runs.
+const restless = 3
+
+// keepingUp does what reads the datasets, and again where a file that was listed
+// went or was replaced meanwhile. What changes faster than that is held for the
+// last try.
+func (db *DB) keepingUp(ctx context.Context, do func() error) error {
+	for range restless {
+		before, err := db.now()
+		if err != nil {
+			return err
+		}
+		if err = do(); err != nil && !mayBeDamage(err) {
+			return err
+		}
+		after, stateErr := db.now()
+		if stateErr != nil || slices.Equal(before, after) || err == nil && db.stillThere() {
+			return err
+		}
+	}
+	for _, root := range db.roots {
+		release, err := analyze.HoldDataset(ctx, root)
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
+	return do()
+}
+
+// now says at which instants the datasets are.
+func (db *DB) now() ([]int64, error) {
+	states := make([]int64, len(db.roots))
+	for i, root := range db.roots {
+		state, err := analyze.DatasetState(root)
+		if err != nil {
+			return nil, err
+		}
+		states[i] = state
+	}
+	return states, nil
+}
+
+// stillThere reports whether the files that were listed are those of now, and
+// others: sessions that came since.
+func (db *DB) stillThere() bool {
+	files, _, err := db.list()
+	if err != nil {
+		return false
+	}
+	for table, was := range db.files {
+		is := files[table]
+		for path, sum := range was.sums {
+			if now, found := is.sums[path]; !found || now != sum {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// bindsAll reports whether an error about a name is the statement's, for which no
+// file needs to be read through: the tables that are made have all their columns.
+func (db *DB) bindsAll(ctx context.Context, err error) bool {
+	class, _, _ := strings.Cut(err.Error(), " Error: ")
+	if class != "Binder" && class != "Catalog" {
+		return false
+	}
+	for _, t := range analyze.Tables() {
+		if !db.made[t.Name] {
+			continue
+		}
+		if err := db.conn.exec(ctx, "select * from "+t.Name+" limit 0"); err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // WriteParquet writes a query's result as a Parquet file. Integers wider than

@@ -64,7 +64,7 @@ func (a *app) compact(ctx context.Context, cmd *cli.Command, dir string) error {
 		a.printCompacted(done, cmd.Bool("dry-run"))
 	}
 	if n := len(done.Kept); n > 0 {
-		return &coded{exitFailures, fmt.Errorf("the files of %s were not merged: `tokwatt check %s` says what is damaged", plural(int64(n), "folder"), dir)}
+		return &coded{exitFailures, fmt.Errorf("the files of %s were not merged: where one is damaged, `tokwatt check %s` names all that is", plural(int64(n), "folder"), dir)}
 	}
 	return nil
 }
