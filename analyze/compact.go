@@ -57,7 +57,7 @@ func Compact(ctx context.Context, root string, o CompactOptions) (Compacted, err
 	d := dataset{root: root, sync: !o.unsync, step: o.step}
 	if !o.DryRun {
 		// what a dead process left comes first
-		if err := d.change(ctx, func() (*change, error) { return nil, nil }); err != nil {
+		if err := d.rest(ctx); err != nil {
 			return sum, fmt.Errorf("dataset %s not compacted: %w", root, err)
 		}
 		if err := d.sweep(); err != nil {
@@ -100,8 +100,8 @@ func (d dataset) compactInto(ctx context.Context, sum *Compacted, g []*Manifest)
 			sum.Partitions, sum.Sessions = sum.Partitions+1, sum.Sessions+len(g)
 			sum.FilesBefore, sum.FilesAfter = sum.FilesBefore+len(filesOf(g)), sum.FilesAfter+after
 			return nil
-		case try == meanwhile || d.unchanged(g) == nil:
-			if d.unchanged(g) != nil {
+		case try == meanwhile || d.unchanged(g) == nil || d.rest(ctx) != nil:
+			if try == meanwhile && d.unchanged(g) != nil {
 				err = errors.New("others write into it all the time: compact again")
 			}
 			sum.Kept = append(sum.Kept, fmt.Errorf("%s stays as it is: %w", key, err))
@@ -118,6 +118,11 @@ func (d dataset) compactInto(ctx context.Context, sum *Compacted, g []*Manifest)
 		}
 		g = groups[i]
 	}
+}
+
+// rest ends what a dead process left.
+func (d dataset) rest(ctx context.Context) error {
+	return d.change(ctx, func() (*change, error) { return nil, nil })
 }
 
 // unchanged says which of the sessions was written since its manifest was read.
