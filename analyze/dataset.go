@@ -3,6 +3,7 @@ package analyze
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -97,6 +98,39 @@ func sessionFiles(root, table, id string) ([]string, error) {
 	return out, nil
 }
 
+// isFolder follows links: a host's folder may be on another disk.
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// LinkedFolders are the folders outside a dataset to which links of its tables
+// and hosts lead.
+func LinkedFolders(root string) ([]string, error) {
+	tables, err := subfolders(root, "table=")
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, t := range tables {
+		hosts, err := subfolders(t, "host=")
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range append(hosts, t) {
+			if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+				continue
+			}
+			to, err := filepath.EvalSymlinks(path)
+			if err != nil {
+				return nil, fmt.Errorf("dataset not read: %w", err)
+			}
+			out = append(out, to)
+		}
+	}
+	return out, nil
+}
+
 // subfolders are the folders of dir whose names begin with prefix.
 func subfolders(dir, prefix string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
@@ -108,8 +142,12 @@ func subfolders(dir, prefix string) ([]string, error) {
 	}
 	var out []string
 	for _, e := range entries {
-		if e.IsDir() && strings.HasPrefix(e.Name(), prefix) {
-			out = append(out, filepath.Join(dir, e.Name()))
+		if !strings.HasPrefix(e.Name(), prefix) {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		if e.IsDir() || e.Type()&fs.ModeSymlink != 0 && isFolder(path) {
+			out = append(out, path)
 		}
 	}
 	return out, nil

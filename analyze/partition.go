@@ -1,6 +1,8 @@
 package analyze
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -28,7 +30,7 @@ func partitionOf(s *collect.Session) (partition, error) {
 	if day.IsZero() && s.Imported != nil {
 		day = s.Imported.ImportedAt
 	}
-	p := partition{session: s.ID, host: s.Host.Name, date: day.UTC().Format(time.DateOnly)}
+	p := partition{session: s.ID, host: shortHost(s.Host.Name), date: day.UTC().Format(time.DateOnly)}
 	if p.host == "" {
 		p.host = unknownHost
 	}
@@ -36,6 +38,25 @@ func partitionOf(s *collect.Session) (partition, error) {
 		return p, fmt.Errorf("session id %q can't be a file name: it must be letters, digits and dashes", s.ID)
 	}
 	return p, nil
+}
+
+// longestHost is how long an escaped host may be, in bytes: with "host=" it is
+// the name of a folder, of which file systems take 255.
+const longestHost = 240
+
+// shortHost is a host's name as a folder can have it: one that is too long is
+// cut, and has a sum of all of it at its end.
+func shortHost(name string) string {
+	if len(escapePartition(name)) <= longestHost {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	tail := "~" + hex.EncodeToString(sum[:4])
+	runes := []rune(validUTF8(name))
+	for len(escapePartition(string(runes)+tail)) > longestHost {
+		runes = runes[:len(runes)-1]
+	}
+	return string(runes) + tail
 }
 
 // fileName reports whether an id may stand in a path as it is.

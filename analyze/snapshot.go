@@ -21,6 +21,9 @@ type DatasetFile struct {
 	// Bundled says that host and date are columns of the file, strings, and not
 	// in its path: it stands in place of many sessions' own.
 	Bundled bool
+	// Missing says that a session's manifest names the file and it is not there,
+	// so it can't be read. Of sessions that were asked for by id it is not said.
+	Missing bool
 }
 
 // errUnsteady is for a dataset that changes faster than it can be listed.
@@ -34,7 +37,8 @@ const restless = 3
 // row is in one of them, once, even while sessions are written or files merged.
 // With ids it lists the files of these sessions alone. state names the instant:
 // while [DatasetState] gives the same, the list holds. Files that no manifest
-// names, of other writers, are listed too.
+// names, of other writers, are listed too, and those that a manifest names and
+// that are missing.
 func DatasetFiles(root string, ids ...string) (files []DatasetFile, state int64, err error) {
 	for try := range 100 {
 		if try == restless {
@@ -178,6 +182,11 @@ func (l *lister) all() ([]DatasetFile, error) {
 	for _, a := range l.now.Add {
 		if strings.HasPrefix(a.Path, "table=") {
 			l.file(a.Path)
+		}
+	}
+	for _, path := range sortedKeys(l.info) {
+		if !l.seen[path] && !l.now.takes(path) && strings.HasPrefix(path, "table=") {
+			l.out = append(l.out, DatasetFile{Table: strings.TrimPrefix(tableOf(path), "table="), Path: path, Missing: true})
 		}
 	}
 	return l.out, nil

@@ -58,9 +58,10 @@ type DB struct {
 	files    map[string]*tableFiles // by table, as they were then
 	options  Options
 	relations
-	newer   int      // the newest schema version among them
-	scratch string   // a folder of this session alone: spilled data, results on their way out
-	tmp     *Scratch // the same
+	newer   int             // the newest schema version among them
+	missing map[string]bool // paths that should be among them
+	scratch string          // a folder of this session alone: spilled data, results on their way out
+	tmp     *Scratch        // the same
 	mend    func(context.Context) (bool, error)
 }
 
@@ -149,6 +150,10 @@ func (db *DB) Newer() int {
 	}
 	return 0
 }
+
+// Missing is how many files are not there that the datasets' manifests name: their
+// rows are in no table.
+func (db *DB) Missing() int { return len(db.missing) }
 
 // Close ends the session and removes its temporary files.
 func (db *DB) Close() error {

@@ -169,6 +169,7 @@ type tableFiles struct {
 // each root which instant that was.
 func (db *DB) list() (map[string]*tableFiles, []int64, error) {
 	out := map[string]*tableFiles{}
+	db.missing = map[string]bool{}
 	states := make([]int64, len(db.roots))
 	for i, root := range db.roots {
 		files, state, err := analyze.DatasetFiles(root, db.sessions...)
@@ -177,6 +178,10 @@ func (db *DB) list() (map[string]*tableFiles, []int64, error) {
 		}
 		states[i] = state
 		for _, f := range files {
+			if f.Missing {
+				db.missing[root+"/"+f.Path] = true
+				continue
+			}
 			if out[f.Table] == nil {
 				out[f.Table] = &tableFiles{sums: map[string]string{}}
 			}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"tokwatt/analyze"
 )
 
 // configure sets what must stand before the first file is read.
@@ -38,6 +40,13 @@ func (db *DB) lock(ctx context.Context) error {
 	folders := make([]string, 0, len(db.roots)+1)
 	for _, root := range append(db.roots, db.scratch) {
 		folders = append(folders, quote(root))
+		linked, err := analyze.LinkedFolders(root)
+		if err != nil {
+			return err
+		}
+		for _, to := range linked {
+			folders = append(folders, quote(filepath.ToSlash(to)))
+		}
 	}
 	return db.execAll(ctx, []string{
 		"set allowed_directories = [" + strings.Join(folders, ", ") + "]",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -94,6 +95,7 @@ func (a *app) archiveTo(ctx context.Context, cmd *cli.Command, db *store.Store, 
 		return fmt.Errorf("dataset %s: %w", dir, err)
 	}
 	sum := archived{Written: []string{}, Repaired: []string{}}
+	var failed []error
 	for _, s := range sessions {
 		if s.Running {
 			sum.Running++
@@ -109,9 +111,14 @@ func (a *app) archiveTo(ctx context.Context, cmd *cli.Command, db *store.Store, 
 			sum.Present++
 			continue
 		}
-		if ok, err := a.export(ctx, db, s, dir, true); err != nil {
+		ok, err := a.export(ctx, db, s, dir, true)
+		if err != nil && (ctx.Err() != nil || diskFull(err)) {
 			return err
-		} else if !ok {
+		}
+		if err != nil {
+			failed = append(failed, err)
+		}
+		if err != nil || !ok {
 			continue
 		}
 		if damage != nil {
@@ -121,15 +128,32 @@ func (a *app) archiveTo(ctx context.Context, cmd *cli.Command, db *store.Store, 
 		}
 	}
 	if len(sum.Written)+len(sum.Repaired)+sum.Present > 0 {
-		if err := analyze.Bundle(ctx, dir, false); err != nil {
-			return err
+		if err := analyze.Bundle(ctx, dir, false); err != nil { // the sessions are there without it
+			fmt.Fprintf(a.err, "tokwatt: %v\n", err)
 		}
 	}
 	if cmd.Bool("json") {
-		return a.printJSON(sum)
+		if err := a.printJSON(sum); err != nil {
+			return err
+		}
+	} else if len(failed) < len(sessions) {
+		a.printArchived(sum, dir)
 	}
-	a.printArchived(sum, dir)
-	return nil
+	return notArchived(failed)
+}
+
+// diskFull reports whether an error is of the disk, and the next session's would be
+// the same.
+func diskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
+}
+
+// notArchived says why sessions were left out, the first of them in full.
+func notArchived(failed []error) error {
+	if len(failed) < 2 {
+		return errors.Join(failed...)
+	}
+	return fmt.Errorf("%s not archived: %w", plural(int64(len(failed)), "session"), failed[0])
 }
 
 func (a *app) printArchived(sum archived, dir string) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -32,6 +33,9 @@ func (a *app) checkDataset(ctx context.Context, cmd *cli.Command, dir string) er
 	}
 	if err != nil || report.OK() {
 		return err
+	}
+	if len(report.Damaged) == 0 {
+		return &coded{exitStore, errors.New("the dataset is damaged, but of no session alone: each line above says what helps")}
 	}
 	return &coded{exitStore, fmt.Errorf("the dataset is damaged in %s: `tokwatt archive --to %s`, with the store that has them, writes them again; the rest is sound",
 		plural(int64(len(report.Damaged)), "session"), dir)}

@@ -35,6 +35,9 @@ func (a *app) sql(ctx context.Context, cmd *cli.Command, ids ...string) (*duck.D
 		if n := db.Newer(); n > 0 {
 			fmt.Fprintf(a.err, "tokwatt: %s has files of schema version %d, and this tokwatt knows %d: columns that are new in them are left out\n", root, n, analyze.SchemaVersion)
 		}
+		if n := db.Missing(); n > 0 {
+			fmt.Fprintf(a.err, "tokwatt: %s lacks %s, whose rows are left out: `tokwatt check %s` names all that is missing\n", root, plural(int64(n), "file"), root)
+		}
 		return db, db.Leave, nil
 	}
 	st, err := openStore(cmd)
