@@ -54,7 +54,7 @@ func (j *joules) note() string {
 	}
 	text := "J/tok: energy over output tokens; " + strings.Join(scopes, ", ") + ", by " + strings.Join(j.sources, ", ")
 	if j.indicative {
-		text += "\n  indicative: power was read at instants, what happened between is not known"
+		text += ";\n  indicative: power was read at instants, what happened between is not known"
 	}
 	return text
 }
