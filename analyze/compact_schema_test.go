@@ -5,7 +5,7 @@ import "testing"
 // TestMergeableSchemas: sessions are merged only where a merged file can have
 // all that theirs have, and their requests know their case.
 func TestMergeableSchemas(t *testing.T) {
-	for schema, want := range map[int]int{1: 0, ofBatchSince - 1: 0, ofBatchSince: 1, SchemaVersion: 1, SchemaVersion + 1: 0} {
+	for schema, want := range map[int]int{1: 0, ofBatchSince - 1: 0, SchemaVersion: 1, SchemaVersion + 1: 0} {
 		var two []*Manifest
 		for _, id := range []string{"a", "b"} {
 			two = append(two, &Manifest{SessionID: id, Schema: schema,
