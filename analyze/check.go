@@ -51,7 +51,7 @@ func steadily(ctx context.Context, root string, read func() (sound bool, err err
 	if sound && err == nil || stateErr != nil || ctx.Err() != nil {
 		return err
 	}
-	if now, stateErr := DatasetState(root); stateErr != nil || now == before {
+	if now, stateErr := DatasetState(root); stateErr != nil || now == before && now%2 == 1 {
 		return err
 	}
 	release, err := HoldDataset(ctx, root)

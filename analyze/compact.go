@@ -100,7 +100,7 @@ func (d dataset) compactInto(ctx context.Context, sum *Compacted, g []*Manifest)
 			sum.Partitions, sum.Sessions = sum.Partitions+1, sum.Sessions+len(g)
 			sum.FilesBefore, sum.FilesAfter = sum.FilesBefore+len(filesOf(g)), sum.FilesAfter+after
 			return nil
-		case try == meanwhile || d.unchanged(g) == nil || d.rest(ctx) != nil:
+		case try == meanwhile || d.rest(ctx) != nil || d.unchanged(g) == nil:
 			if try == meanwhile && d.unchanged(g) != nil {
 				err = errors.New("others write into it all the time: compact again")
 			}

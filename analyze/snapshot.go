@@ -40,15 +40,18 @@ const restless = 3
 // names, of other writers, are listed too, and those that a manifest names and
 // that are missing.
 func DatasetFiles(root string, ids ...string) (files []DatasetFile, state int64, err error) {
+	held := false
 	for try := range 100 {
-		if try == restless {
-			if release, err := HoldDataset(context.Background(), root); err == nil {
-				defer release()
-			}
-		}
 		before, err := readJournal(root)
 		if err != nil {
 			return nil, 0, err
+		}
+		if !held && (try == restless || !before.Done) { // names that last
+			held = true
+			if release, err := HoldDataset(context.Background(), root); err == nil {
+				defer release()
+			}
+			continue
 		}
 		files, err := listFiles(root, before, ids)
 		if err != nil {
@@ -65,7 +68,8 @@ func DatasetFiles(root string, ids ...string) (files []DatasetFile, state int64,
 	return nil, 0, errUnsteady
 }
 
-// DatasetState is a number that is another one after each change to a dataset.
+// DatasetState is a number that is another one after each change to a dataset,
+// and even while one is being made.
 func DatasetState(root string) (int64, error) {
 	c, err := readJournal(root)
 	if err != nil {

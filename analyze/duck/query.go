@@ -86,7 +86,8 @@ func (db *DB) keepingUp(ctx context.Context, do func() error) error {
 			return err
 		}
 		after, stateErr := db.now()
-		if stateErr != nil || slices.Equal(before, after) || err == nil && db.stillThere() {
+		still := slices.Equal(before, after) && !slices.ContainsFunc(after, changing)
+		if stateErr != nil || still || err == nil && db.stillThere() {
 			return err
 		}
 	}
@@ -99,6 +100,9 @@ func (db *DB) keepingUp(ctx context.Context, do func() error) error {
 	}
 	return do()
 }
+
+// changing reports whether a state is within a change: names are not final.
+func changing(state int64) bool { return state%2 == 0 }
 
 // now says at which instants the datasets are.
 func (db *DB) now() ([]int64, error) {
