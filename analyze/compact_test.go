@@ -180,6 +180,9 @@ func TestKilledAtEveryStep(t *testing.T) {
 				err := c.do(h, step)
 				when := fmt.Sprintf("killed after %d steps", after)
 				h.expect(when, c.maybe)
+				if r, err := CheckDataset(t.Context(), h.root); err != nil || !r.OK() {
+					t.Fatalf("%s: check: %+v, %v", when, r, err)
+				}
 				if err == nil && *n <= after {
 					if after < 10 {
 						t.Fatalf("only %d steps", after)
