@@ -168,16 +168,21 @@ func (d dataset) bundle(ctx context.Context, least int, all bool) error {
 	return err
 }
 
-// smallFiles are the files of the bundled tables, by path, with their sums.
+// smallFiles are the files of the bundled tables, by path, with their sums; not
+// merged ones with rows of sessions that are elsewhere.
 func smallFiles(manifests []*Manifest) map[string]string {
-	out := map[string]string{}
+	out, left := map[string]string{}, map[string]int64{}
 	for _, m := range manifests {
 		for _, f := range m.Files {
 			if schema := max(f.Schema, m.Schema); isSmall(f.Path) && schema == SchemaVersion {
-				out[f.Path] = f.SHA256
+				if _, found := out[f.Path]; !found {
+					out[f.Path], left[f.Path] = f.SHA256, f.Total
+				}
+				left[f.Path] -= f.Rows
 			}
 		}
 	}
+	maps.DeleteFunc(out, func(path, _ string) bool { return left[path] > 0 })
 	return out
 }
 

@@ -66,7 +66,9 @@ func (h *history) expect(when string, maybe map[string]int) {
 			got[f.Table] = map[string]int{}
 		}
 		for _, id := range sessionIDs(h.t, filepath.Join(h.root, filepath.FromSlash(f.Path))) {
-			got[f.Table][id]++
+			if len(f.Only) == 0 || slices.Contains(f.Only, id) {
+				got[f.Table][id]++
+			}
 		}
 	}
 	for _, id := range append(sortedKeys(h.kept), sortedKeys(maybe)...) {

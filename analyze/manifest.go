@@ -45,6 +45,8 @@ type ManifestFile struct {
 	// one's): it was made by Compact, with the columns of schema version Schema.
 	Shared bool `json:"shared,omitempty"`
 	Schema int  `json:"schema_version,omitempty"`
+	// Total is the rows of all sessions in a shared file; 0: not known.
+	Total int64 `json:"total_rows,omitempty"`
 }
 
 func manifestPath(root, id string) string { return filepath.Join(root, manifestDir, id+".json") }

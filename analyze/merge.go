@@ -91,9 +91,13 @@ func (out *merged) table(ctx context.Context, d declaration, sessions []*Manifes
 	sum := hex.EncodeToString(f.sum.Sum(nil))
 	a := addition{Temp: filepath.ToSlash(temp), Path: filepath.ToSlash(filepath.Join(out.set.partition.dir(name), mergedName+sum[:16]+".parquet"))}
 	out.add = append(out.add, a)
+	var total int64
+	for _, p := range parts {
+		total += p.n
+	}
 	for i, p := range parts {
 		m := out.manifests[owners[i]]
-		m.Files = append(m.Files, ManifestFile{Path: a.Path, Bytes: bytes, Rows: p.n, SHA256: sum, Shared: true, Schema: SchemaVersion})
+		m.Files = append(m.Files, ManifestFile{Path: a.Path, Bytes: bytes, Rows: p.n, SHA256: sum, Shared: true, Schema: SchemaVersion, Total: total})
 	}
 	return nil
 }

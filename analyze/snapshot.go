@@ -21,6 +21,9 @@ type DatasetFile struct {
 	// Bundled says that host and date are columns of the file, strings, and not
 	// in its path: it stands in place of many sessions' own.
 	Bundled bool
+	// Only are the sessions whose rows are to be taken, where the file has others
+	// whose manifests name other files: a dataset was laid over another.
+	Only []string
 	// Missing says that a session's manifest names the file and it is not there,
 	// so it can't be read. Of sessions that were asked for by id it is not said.
 	Missing bool
@@ -93,13 +96,14 @@ type lister struct {
 	ids  []string                // none: all
 	info map[string]ManifestFile // by path, of manifests
 	of   map[string][]string     // sessions by path
+	rows map[string]int64        // of these, by path
 	have map[string]bool         // sessions with a manifest
 	out  []DatasetFile
 	seen map[string]bool
 }
 
 func listFiles(root string, now *change, ids []string) ([]DatasetFile, error) {
-	l := &lister{root: root, now: now, ids: ids, info: map[string]ManifestFile{}, of: map[string][]string{}, have: map[string]bool{}, seen: map[string]bool{}}
+	l := &lister{root: root, now: now, ids: ids, info: map[string]ManifestFile{}, of: map[string][]string{}, rows: map[string]int64{}, have: map[string]bool{}, seen: map[string]bool{}}
 	if now.Done {
 		now = &change{Done: true}
 		l.now = now
@@ -144,6 +148,7 @@ func (l *lister) add(m *Manifest) {
 		}
 		l.info[f.Path] = f
 		l.of[f.Path] = append(l.of[f.Path], m.SessionID)
+		l.rows[f.Path] += f.Rows
 	}
 }
 
@@ -221,7 +226,7 @@ func (l *lister) bundles(found []string) error {
 		if err != nil {
 			return err
 		}
-		if f, named := l.info[rel]; named && isSmall(rel) {
+		if f, named := l.info[rel]; named && isSmall(rel) && l.rows[rel] >= f.Total {
 			sums[rel] = f.SHA256
 		}
 	}
@@ -269,7 +274,11 @@ func (l *lister) file(path string) {
 	if !named && l.copied(path) {
 		return
 	}
-	l.out = append(l.out, DatasetFile{Table: strings.TrimPrefix(tableOf(path), "table="), Path: l.now.at(l.root, path), Schema: f.Schema, Shared: f.Shared, SHA256: f.SHA256})
+	file := DatasetFile{Table: strings.TrimPrefix(tableOf(path), "table="), Path: l.now.at(l.root, path), Schema: f.Schema, Shared: f.Shared, SHA256: f.SHA256}
+	if len(l.ids) == 0 && l.rows[path] < f.Total && l.allNamed(file.Path) {
+		file.Only = l.of[path]
+	}
+	l.out = append(l.out, file)
 }
 
 // copied reports whether a file that no manifest names has nothing but sessions
@@ -279,6 +288,11 @@ func (l *lister) copied(file string) bool {
 	if !isMerged(file) {
 		return l.have[strings.TrimSuffix(path.Base(file), ".parquet")]
 	}
-	layout, err := layoutOf(l.root, l.now.at(l.root, file))
-	return err == nil && len(layout) > 0 && !slices.ContainsFunc(layout, func(p piece) bool { return !l.have[p.session] })
+	return l.allNamed(l.now.at(l.root, file))
+}
+
+// allNamed reports whether every session in a merged file has a manifest.
+func (l *lister) allNamed(file string) bool {
+	layout, err := layoutOf(l.root, file)
+	return err == nil && !slices.ContainsFunc(layout, func(p piece) bool { return !l.have[p.session] })
 }

@@ -1,6 +1,7 @@
 package duck
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -55,8 +56,9 @@ func columnsOf(t analyze.Table) []sqlColumn {
 
 // fileGroup is files of one schema version, as DuckDB finds them.
 type fileGroup struct {
-	schema  int  // 0: not known, and not the same in all
-	bundled bool // host and date are columns, and not in the path
+	schema  int    // 0: not known, and not the same in all
+	bundled bool   // host and date are columns, and not in the path
+	only    string // as a list of SQL: the sessions to take from them, of all that there are; empty: all
 	paths   []string
 }
 
@@ -76,12 +78,15 @@ type fileGroup struct {
 // from batches, which must be there before.
 func loader(t analyze.Table, groups []fileGroup, only string) string {
 	const types = "hive_partitioning = true, hive_types = {'host': varchar, 'date': date}"
-	if only != "" {
-		only = " where session_id in (" + only + ")"
+	where := func(only string) string {
+		if only == "" {
+			return ""
+		}
+		return " where session_id in (" + only + ")"
 	}
 	columns := columnNames(t)
-	if len(groups) == 1 && groups[0].schema == analyze.SchemaVersion && !groups[0].bundled {
-		return fmt.Sprintf("select %s from read_parquet(%s, %s)%s", columns, pathList(groups[0].paths), types, only)
+	if len(groups) == 1 && groups[0].schema == analyze.SchemaVersion && !groups[0].bundled && groups[0].only == "" {
+		return fmt.Sprintf("select %s from read_parquet(%s, %s)%s", columns, pathList(groups[0].paths), types, where(only))
 	}
 	parts := []string{emptyTable(t)}
 	for _, g := range groups {
@@ -89,7 +94,7 @@ func loader(t analyze.Table, groups []fileGroup, only string) string {
 		if g.schema == 0 {
 			how += ", union_by_name = true"
 		}
-		rows := fmt.Sprintf("select * from read_parquet(%s, %s)%s", pathList(g.paths), how, only)
+		rows := fmt.Sprintf("select * from read_parquet(%s, %s)%s", pathList(g.paths), how, where(cmp.Or(g.only, only)))
 		if g.bundled {
 			rows = fmt.Sprintf("select * replace (cast(date as date) as date) from read_parquet(%s)", pathList(g.paths))
 		}
@@ -194,10 +199,11 @@ func (db *DB) list() (map[string]*tableFiles, []int64, error) {
 }
 
 func (t *tableFiles) add(f analyze.DatasetFile, path string) {
-	i := slices.IndexFunc(t.groups, func(g fileGroup) bool { return g.schema == f.Schema && g.bundled == f.Bundled })
+	only := literals(f.Only)
+	i := slices.IndexFunc(t.groups, func(g fileGroup) bool { return g.schema == f.Schema && g.bundled == f.Bundled && g.only == only })
 	if i < 0 {
 		i = len(t.groups)
-		t.groups = append(t.groups, fileGroup{schema: f.Schema, bundled: f.Bundled})
+		t.groups = append(t.groups, fileGroup{schema: f.Schema, bundled: f.Bundled, only: only})
 	}
 	t.groups[i].paths = append(t.groups[i].paths, path)
 }
