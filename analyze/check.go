@@ -13,14 +13,16 @@ import (
 
 // DatasetReport says what a dataset holds and what is wrong with it.
 type DatasetReport struct {
-	Sessions int // with a manifest
-	Foreign  int // files that no manifest names, of other writers: they are only read
-	Files    int
-	Rows     int64
-	Bytes    int64
-	Pending  bool     // a change was cut short; readers see it made, the next archive or compact ends it
-	Problems []error  // each names a file
-	Damaged  []string // sessions that have problems
+	Sessions  int // with a manifest
+	Foreign   int // files that no manifest names, of other writers: they are only read
+	Files     int
+	Rows      int64
+	Bytes     int64
+	Temps     int // files that were not finished, of commands that were killed or that run now
+	TempBytes int64
+	Pending   bool     // a change was cut short; readers see it made, the next archive or compact ends it
+	Problems  []error  // each names a file
+	Damaged   []string // sessions that have problems
 }
 
 // OK reports whether nothing is damaged.
@@ -171,6 +173,9 @@ func (c *checker) table(ctx context.Context, dir string) error {
 			return context.Cause(ctx)
 		case err != nil:
 			return fmt.Errorf("dataset not read: %w", err)
+		case isTemp(d):
+			c.temp(d)
+			return nil
 		case d.IsDir() || strings.HasPrefix(d.Name(), ".") || !strings.HasSuffix(d.Name(), ".parquet"):
 			return nil
 		}
@@ -191,6 +196,14 @@ func (c *checker) table(ctx context.Context, dir string) error {
 		}
 	}
 	return nil
+}
+
+// temp counts a temporary file. It may be gone already.
+func (c *checker) temp(d fs.DirEntry) {
+	if info, err := d.Info(); err == nil {
+		c.report.Temps++
+		c.report.TempBytes += info.Size()
+	}
 }
 
 // bundles reads the bundles that stand for files.

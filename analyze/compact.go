@@ -278,16 +278,24 @@ func allManifests(root string) ([]*Manifest, error) {
 // sweep removes temporary files whose writers are gone.
 func (d dataset) sweep() error {
 	return filepath.WalkDir(d.root, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || !strings.HasPrefix(e.Name(), ".") || !strings.HasSuffix(e.Name(), ".tmp") {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || !isTemp(e) {
 			return err
 		}
 		info, err := e.Info()
 		if err != nil || time.Since(info.ModTime()) < staleTemp {
 			return nil
 		}
-		if err := os.Remove(path); err != nil {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("temporary file not removed: %w", err)
 		}
 		return nil
 	})
+}
+
+// isTemp reports whether a file waits for its name.
+func isTemp(e fs.DirEntry) bool {
+	return !e.IsDir() && strings.HasPrefix(e.Name(), ".") && strings.HasSuffix(e.Name(), ".tmp")
 }

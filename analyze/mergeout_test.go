@@ -93,6 +93,12 @@ func TestMergedIsMended(t *testing.T) {
 			h.must(other.archive(2, 3, nil))
 			h.layOver(other.root)
 		}, "count twice"},
+		"a second name": {func(h *history) {
+			from := filepath.Join(h.root, "table=requests", "host=Mac%20Mini", "date=2026-03-02", "0198-03.parquet")
+			text, err := os.ReadFile(from)
+			h.must(err)
+			h.must(os.WriteFile(strings.Replace(from, ".parquet", " (conflicted copy).parquet", 1), text, 0o644))
+		}, "count twice"},
 		"merged over single files": {func(h *history) {
 			merged := h.root
 			h.root = h.t.TempDir()
@@ -128,7 +134,7 @@ func TestMergedIsMended(t *testing.T) {
 			h.must(Bundle(t.Context(), h.root, true))
 			h.expect("mended", nil)
 			r, err = CheckDataset(t.Context(), h.root)
-			if strings.HasPrefix(name, "merged over single") { // which are passed over
+			if strings.HasPrefix(name, "merged over single") || name == "a second name" { // which are passed over
 				return
 			}
 			if err != nil || !r.OK() || r.Foreign > 0 || r.Sessions != len(h.kept) {

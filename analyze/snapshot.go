@@ -282,13 +282,14 @@ func (l *lister) file(path string) {
 }
 
 // copied reports whether a file that no manifest names has nothing but sessions
-// whose manifests name others: it came with a copy of the dataset, and its rows
-// would count twice.
+// whose manifests name others: it came with a copy of the dataset, or is what a
+// program that keeps folders alike made of two versions. Its rows would count
+// twice.
 func (l *lister) copied(file string) bool {
-	if !isMerged(file) {
-		return l.have[strings.TrimSuffix(path.Base(file), ".parquet")]
+	if len(l.have) == 0 {
+		return false
 	}
-	return l.allNamed(l.now.at(l.root, file))
+	return l.have[strings.TrimSuffix(path.Base(file), ".parquet")] || l.allNamed(l.now.at(l.root, file))
 }
 
 // allNamed reports whether every session in a merged file has a manifest.

@@ -51,6 +51,10 @@ func (a *app) printDatasetReport(r analyze.DatasetReport) {
 	if r.Pending {
 		fmt.Fprintln(a.out, "note: a command was cut short while files took their places; tokwatt reads past that, and the next archive ends it")
 	}
+	if r.Temps > 0 && !r.Pending {
+		fmt.Fprintf(a.out, "note: %s, %s MiB, of commands that were killed or run now; `tokwatt archive compact` removes them once they are a day old\n",
+			plural(int64(r.Temps), "temporary file"), mib(r.TempBytes))
+	}
 	for _, p := range r.Problems {
 		fmt.Fprintf(a.out, "damaged: %v\n", p)
 	}
@@ -67,7 +71,7 @@ func checkedDataset(r analyze.DatasetReport) map[string]any {
 	}
 	return map[string]any{
 		"sessions": r.Sessions, "files": r.Files, "foreign_files": r.Foreign, "rows": r.Rows, "bytes": r.Bytes,
-		"pending":  r.Pending,
+		"pending": r.Pending, "temporary_files": r.Temps, "temporary_bytes": r.TempBytes,
 		"problems": problems, "damaged_sessions": append([]string{}, r.Damaged...),
 	}
 }
