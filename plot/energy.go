@@ -72,10 +72,11 @@ func newEnergySource(cases []analyze.EnergyCase) (energySource, error) {
 		return e, err
 	}
 	for i := range cases {
-		row := &cases[i].Summary
+		row := new(cases[i].Summary)
 		e.rows = append(e.rows, row)
 		e.batches[row] = cases[i].Batches
 	}
+	namePrompts(e.rows)
 	return e, nil
 }
 

@@ -59,6 +59,7 @@ func allKeys() []key {
 		{"placement_nodes", subject, nodes, func(s *analyze.Summary) (float64, bool) { n := len(s.Nodes); return float64(n), n > 0 }},
 		word("host", subject, func(s *analyze.Summary) string { return s.Host }),
 		number("pp", "pp", matrix, func(s *analyze.Summary) *int64 { return s.PP }),
+		number("depth", "depth", matrix, depth),
 		number("tg", "tg", length, func(s *analyze.Summary) *int64 { return &s.TG }),
 		number("concurrency", "concurrency", matrix, func(s *analyze.Summary) *int64 { return &s.Concurrency }),
 		word("cache_mode", matrix, func(s *analyze.Summary) string { return suffixed(s.CacheMode, "cache") }),
@@ -66,6 +67,7 @@ func allKeys() []key {
 			return suffixed(strings.Replace(s.PrefixCacheHit, "none", "no", 1), "hit")
 		}),
 		word("prompt_kind", matrix, promptKind),
+		word("prompt", matrix, prompt),
 		word("node_names", origin, func(s *analyze.Summary) string { return strings.Join(s.Nodes, " + ") }),
 		word("session_id", origin, func(s *analyze.Summary) string { return "session " + shortID(s.SessionID) }),
 		word("target_id", origin, func(s *analyze.Summary) string { return "target " + strconv.FormatInt(s.TargetID, 10) }),
@@ -86,10 +88,33 @@ func nodes(s *analyze.Summary) string {
 	}
 }
 
-// promptKind is empty for the kind that pp and tg say all of.
-func promptKind(s *analyze.Summary) string {
-	if s.PromptKind == "sized" {
+// depth is how many tokens the context held before the prompt.
+func depth(s *analyze.Summary) *int64 {
+	if n, err := strconv.ParseInt(s.Keys["depth"], 10, 64); err == nil {
+		return &n
+	}
+	return nil
+}
+
+// ownPrompt is the key of Summary.Keys in which rowsOf puts analyze.OwnPrompts.
+const ownPrompt = "prompt"
+
+// prompt is empty where the kind of the prompt says all.
+func prompt(s *analyze.Summary) string {
+	if s.Keys[ownPrompt] == "own" {
 		return ""
+	}
+	return s.Keys[ownPrompt]
+}
+
+// promptKind is empty for the kind that pp and tg say all of, and where the
+// prompt itself is named.
+func promptKind(s *analyze.Summary) string {
+	switch {
+	case s.PromptKind == "sized" || prompt(s) != "":
+		return ""
+	case s.PromptKind == "none":
+		return "no prompt"
 	}
 	return suffixed(s.PromptKind, "prompts")
 }

@@ -210,10 +210,10 @@ func latencyNotes(fig *Figure) []string {
 		dots += fmt.Sprintf("; box, from %d batches on: the middle half of the batches", boxFrom)
 	}
 	if sp.tails[90] {
-		dots += "; hollow circle: the 90th percentile of the requests"
+		dots += "; hollow circle, from 10 requests on: the 90th percentile (p90) of the requests"
 	}
 	if sp.tails[99] {
-		dots += "; hollow diamond: the 99th"
+		dots += "; hollow diamond, from 100 on: the 99th"
 	}
 	return []string{dots + ". " + sp.whiskersNote() + " Per case: " + sp.count() + "."}
 }

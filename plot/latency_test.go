@@ -114,7 +114,7 @@ func TestTails(t *testing.T) {
 	if got := p.Series[0].Points[0].Tails; !slices.Equal(got, []Tail{{90, *st.P90}, {99, *st.P99}}) || p.X.Max < *st.P99 {
 		t.Errorf("tails %v on an axis to %v", got, p.X.Max)
 	}
-	if !strings.Contains(fig.Notes[0], "hollow circle: the 90th percentile of the requests; hollow diamond: the 99th.") {
+	if !strings.Contains(fig.Notes[0], "hollow circle, from 10 requests on: the 90th percentile (p90) of the requests; hollow diamond, from 100 on: the 99th.") {
 		t.Errorf("notes %q", fig.Notes)
 	}
 	fig, err = Scaling(rows, Options{X: "pp", Y: []string{"ttft_ms"}})

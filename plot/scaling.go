@@ -27,13 +27,18 @@ func Scaling(summaries []analyze.Summary, opt Options) (*Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := xKey("scaling", rows, opt.X)
+	own := []string{"prompt_tps", "generation_tps"}
+	metrics, _, err := panelMetrics(rows, opt.Y, own)
+	if err != nil {
+		return nil, err
+	}
+	x, err := xKey("scaling", drawn(rows, metrics), opt.X)
 	if err != nil {
 		return nil, err
 	}
 	all := len(rows)
 	rows = slices.DeleteFunc(rows, func(s *analyze.Summary) bool { _, ok := x.number(s); return !ok })
-	metrics, notes, err := panelMetrics(rows, opt.Y, []string{"prompt_tps", "generation_tps"})
+	metrics, notes, err := panelMetrics(rows, opt.Y, own)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +46,7 @@ func Scaling(summaries []analyze.Summary, opt Options) (*Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	axis, logY, err := scalingAxes(x, distinct(rows, x), opt.Log, len(metrics))
+	axis, logY, err := scalingAxes(x, distinct(src.rows, x), opt.Log, len(metrics))
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +85,9 @@ func xName(x key) string {
 	return names[slices.Index(keys, x.name)]
 }
 
-// xKey chooses what the x axis of a kind of figure is.
+// xKey chooses what the x axis of a kind of figure is. Of cases that differ in
+// nothing that has an axis, but in another point of the matrix, such as their
+// depths or their prompts, it is concurrency, which all have.
 func xKey(kind string, rows []*analyze.Summary, wanted string) (key, error) {
 	names, keys := xNames()
 	if wanted != "" && !slices.Contains(names, wanted) {
@@ -95,6 +102,9 @@ func xKey(kind string, rows []*analyze.Summary, wanted string) (key, error) {
 		if wanted == names[i] || wanted == "" && n > 1 {
 			return k, nil
 		}
+	}
+	if len(varying(ofRole(allKeys(), matrix, length), rows)) > 0 {
+		return candidates[1], nil
 	}
 	return key{}, fmt.Errorf("no case varies pp, concurrency or nodes: all have %s; collect with several values of --pp or --concurrency, or say --x concurrency to draw what there is",
 		strings.ReplaceAll(title(candidates, rows[0]), " · ", " and "))
@@ -276,7 +286,7 @@ func lengthNotes(src source, x key) []string {
 	var notes []string
 	told := names(append(slices.Clip(src.series), x))
 	for _, k := range ofRole(without(allKeys(), told...), length) {
-		if v := distinct(src.rows, k); len(v) > 1 {
+		if v := distinct(src.rows, k); len(v) > 1 && refines(src.series, k, src.rows) {
 			notes = append(notes, fmt.Sprintf("%s differs along the lines, from %v to %v.", k.name, v[0], v[len(v)-1]))
 		}
 	}

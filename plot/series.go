@@ -3,6 +3,7 @@ package plot
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -193,16 +194,28 @@ func drawable(figures []float64, log bool) error {
 	return nil
 }
 
-// rows takes the summaries by pointer, refusing none at all.
+// rowsOf takes the summaries by pointer, refusing none at all. They are copies
+// that know the names of their prompts.
 func rowsOf(summaries []analyze.Summary) ([]*analyze.Summary, error) {
 	if len(summaries) == 0 {
 		return nil, errors.New("there is nothing to draw: no case was selected")
 	}
 	rows := make([]*analyze.Summary, len(summaries))
 	for i := range summaries {
-		rows[i] = &summaries[i]
+		rows[i] = new(summaries[i])
 	}
+	namePrompts(rows)
 	return rows, nil
+}
+
+func namePrompts(rows []*analyze.Summary) {
+	names := analyze.OwnPrompts(rows)
+	for _, s := range rows {
+		if s.Keys = maps.Clone(s.Keys); s.Keys == nil {
+			s.Keys = map[string]string{}
+		}
+		s.Keys[ownPrompt] = names[s]
+	}
 }
 
 // anyHas tells whether some row has the metric.
