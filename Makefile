@@ -71,9 +71,10 @@ mlx-lib: ## MLX's library for the embedded engine, MLX=0.32.2 of it, in .cache
 models: ## the model folders for e2e, in .cache
 	scripts/models.sh $(PYTHON) $(CACHE)/models
 
-kill: ## a writer of the store killed at random instants, a store damaged everywhere
+kill: ## a writer of the store, archive and compact killed at random instants, a store damaged everywhere
 	$(GO) test -count=1 -v -run '^TestKill' ./store -args -kills $(if $(filter ci,$(SIZE)),50,1000)
 	$(if $(filter full,$(SIZE)),$(GO) test -count=1 -timeout 2h ./store -args -exhaustive)
+	$(GO) test -count=1 -run "TestKilledArchives|TestBesideEachOther" ./cmd/tokwatt -args -kills $(if $(filter ci,$(SIZE)),50,300)
 
 stats: ## the statistics against numpy and scipy
 	$(PYTHON) scripts/check_stats.py

@@ -132,3 +132,31 @@ func (h *history) spoil(ending string, change func([]byte) []byte) {
 	}
 	h.must(os.WriteFile(found[0], text, 0o644))
 }
+
+// TestBundleOfDamaged: a source that is not what was written is left out, and
+// nothing is said: it is check that names it.
+func TestBundleOfDamaged(t *testing.T) {
+	for name, harm := range map[string]func(path string) error{
+		"gone":  os.Remove,
+		"cut":   func(path string) error { return os.Truncate(path, 60) },
+		"empty": func(path string) error { return os.WriteFile(path, nil, 0o644) },
+	} {
+		h := &history{t: t, root: t.TempDir(), kept: map[string]int{}}
+		h.fill(false)
+		h.must(harm(h.one("table=cases/host=*/date=2026-03-01/0198-02.parquet")))
+		h.must(bundleWith(h, nil))
+		files, _, err := DatasetFiles(h.root)
+		h.must(err)
+		bundles := 0
+		for _, f := range files {
+			if f.Bundled {
+				bundles++
+			}
+		}
+		if bundles != len(bundled) {
+			t.Errorf("%s: %d bundles", name, bundles)
+		}
+		h.must(h.archive(2, 3, nil))
+		h.expect(name+", written again", nil)
+	}
+}
