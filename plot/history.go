@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -16,14 +17,21 @@ import (
 // it changed. An axis on which all values lie in its upper half does not start
 // at 0, and a footnote says so.
 //
+// Sessions whose start nobody knows, as some imported files leave it, are left out
+// and counted.
+//
 // It refuses rows of a session that sessions does not have, fewer than two
-// sessions, two cases on one point, and more series than can be told apart.
+// sessions with a start, two cases on one point, and more series than can be told apart.
 func History(summaries []analyze.Summary, sessions []analyze.SessionVersions, opt Options) (*Figure, error) {
 	rows, err := rowsOf(summaries)
 	if err != nil {
 		return nil, err
 	}
 	log, err := historyOptions(opt)
+	if err != nil {
+		return nil, err
+	}
+	rows, undated, err := dated(rows, sessions)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +62,7 @@ func History(summaries []analyze.Summary, sessions []analyze.SessionVersions, op
 		fig.Panels[i].Changes = changes
 	}
 	fig.Notes = append([]string{medianNote(fig)}, lanesNote...)
-	fig.Notes = append(fig.Notes, notZeroNote(fig))
+	fig.Notes = append(fig.Notes, notZeroNote(fig), undatedNote(undated))
 	fig.Notes = append(append(fig.Notes, notes...), lossNotes(rows, metrics)...)
 	return fig.finished(), nil
 }
@@ -72,6 +80,33 @@ func historyOptions(opt Options) (log bool, err error) {
 		return false, fmt.Errorf("--x %s does not go with history, whose x axis is time: --by says what the lines are", opt.X)
 	}
 	return y, nil
+}
+
+// dated are the rows of sessions whose start is known, and how many others the
+// rows are of.
+func dated(rows []*analyze.Summary, sessions []analyze.SessionVersions) (kept []*analyze.Summary, undated int, err error) {
+	unknown := map[string]bool{}
+	for _, s := range sessions {
+		if s.StartedAt.IsZero() && slices.ContainsFunc(rows, func(r *analyze.Summary) bool { return r.SessionID == s.SessionID }) {
+			unknown[s.SessionID] = true
+		}
+	}
+	for _, r := range rows {
+		if !unknown[r.SessionID] {
+			kept = append(kept, r)
+		}
+	}
+	if kept == nil {
+		return nil, 0, errors.New("no session chosen has a start that is known, so a history has no place for it: take sessions that `tokwatt list` gives a day")
+	}
+	return kept, len(unknown), nil
+}
+
+func undatedNote(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return plural(n, "session", "sessions") + " left out: the imported files do not say when they were measured."
 }
 
 // timeline is the sessions of a figure in the order of time.

@@ -287,3 +287,49 @@ func TestPlacements(t *testing.T) {
 		t.Errorf("%+v, %v", fig, err)
 	}
 }
+
+// TestUndatedSessions: who does not say when it was measured has no place in a
+// history, and is counted.
+func TestUndatedSessions(t *testing.T) {
+	rows, sessions := historyOf(servers()[:1], 4, []int64{512}, 24*time.Hour)
+	sessions[1].StartedAt, sessions[2].StartedAt = time.Time{}, time.Time{}
+	fig, err := History(rows, sessions, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(fig.Panels[0].Series[0].Points); n != 2 || !strings.Contains(fig.Title, "2 sessions") {
+		t.Errorf("%d points under %q, want the two sessions with a start", n, fig.Title)
+	}
+	if want := "2 sessions left out: the imported files do not say when they were measured."; !slices.Contains(fig.Notes, want) {
+		t.Errorf("notes %q lack %q", fig.Notes, want)
+	}
+	for i := range sessions {
+		sessions[i].StartedAt = time.Time{}
+	}
+	if _, err := History(rows, sessions, Options{}); err == nil || !strings.Contains(err.Error(), "no session chosen has a start that is known") {
+		t.Errorf("of none: %v", err)
+	}
+}
+
+// TestToolsOfImportedSessions: a session of another tool is not one of tokwatt.
+func TestToolsOfImportedSessions(t *testing.T) {
+	rows, sessions := historyOf(servers()[:1], 4, []int64{512}, 24*time.Hour)
+	for i := range sessions {
+		sessions[i].Tool = "0.4.0"
+		if i > 1 {
+			sessions[i].Tool = "llama-bench b7310"
+			rows[i].Keys = map[string]string{"import_tool": "llama-bench"}
+		}
+	}
+	fig, err := History(rows, sessions, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, l := range fig.Panels[0].Lanes[0] {
+		got = append(got, l.Text)
+	}
+	if strings.Join(got, "|") != "tokwatt 0.4.0|llama-bench b7310" {
+		t.Errorf("what measured: %q", got)
+	}
+}

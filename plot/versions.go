@@ -19,6 +19,7 @@ type use struct {
 // used is the versions of one thing in the order of time.
 type used struct {
 	name string // empty where the versions bring it, as those of systems do
+	of   string // what has the versions, where they bring its name; empty: the system
 	uses []use
 }
 
@@ -62,21 +63,19 @@ func (t timeline) lanes(rows []*analyze.Summary, window stretch) (lanes [][]Labe
 	return lanes, slices.Compact(changes), notes
 }
 
-// used lists what has versions: tokwatt, each engine, and each host's system.
+// used lists what has versions: what measured, each engine, and each host's system.
 func (t timeline) used(rows []*analyze.Summary) []used {
-	tool := used{name: "tokwatt"}
 	systems := map[string]*used{}
 	var list []used
 	var hosts []string
 	for _, s := range t.sessions {
-		tool.uses = append(tool.uses, use{t.at[s.SessionID], s.Tool})
 		if systems[s.Host] == nil {
 			systems[s.Host] = &used{}
 			hosts = append(hosts, s.Host)
 		}
 		systems[s.Host].uses = append(systems[s.Host].uses, use{t.at[s.SessionID], s.OS})
 	}
-	list = append(list, tool)
+	list = append(list, t.tool(rows))
 	engine, _ := pick([]string{"engine"})
 	for _, g := range groups(engine, rows) {
 		u := used{name: g.name}
@@ -93,6 +92,29 @@ func (t timeline) used(rows []*analyze.Summary) []used {
 		list = append(list, *systems[h])
 	}
 	return list
+}
+
+// tool is what measured: tokwatt, and other tools where sessions are imported,
+// whose versions bring their names.
+func (t timeline) tool(rows []*analyze.Summary) used {
+	imported := map[string]bool{}
+	for _, r := range rows {
+		if r.Keys["import_tool"] != "" {
+			imported[r.SessionID] = true
+		}
+	}
+	tool := used{name: "tokwatt"}
+	if len(imported) > 0 {
+		tool = used{of: "the measuring tool"}
+	}
+	for _, s := range t.sessions {
+		version := s.Tool
+		if len(imported) > 0 && version != "" && !imported[s.SessionID] {
+			version = "tokwatt " + version
+		}
+		tool.uses = append(tool.uses, use{t.at[s.SessionID], version})
+	}
+	return tool
 }
 
 // stretches are the times of each version that is known, from its first session
@@ -117,7 +139,7 @@ func (u used) thing() string {
 	if host, isHost := strings.CutSuffix(u.name, ":"); isHost {
 		return "the system of " + host
 	}
-	return cmp.Or(u.name, "the system")
+	return cmp.Or(u.name, u.of, "the system")
 }
 
 // changed tells in words what a lane would show: each version with the day from
