@@ -7,9 +7,9 @@ import (
 	"io"
 	"iter"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"tokwatt/analyze"
 	"tokwatt/collect"
@@ -26,7 +26,9 @@ import (
 // requests that were released together are no samples of their own; the
 // number of iterations is how many requests stand behind it. Cases are told
 // apart by the name, so `benchstat -col /engine` compares engines in one file,
-// and two files are compared case by case. What changes from session to
+// and two files are compared case by case: no two cases of a session share a
+// name, which has its targets' settings, such as n_threads, where only these
+// tell them apart. What changes from session to
 // session (the session, versions, host) stands in comments: as configuration
 // it would put each session in a table of its own.
 //
@@ -34,7 +36,7 @@ import (
 // without any has a comment and no line, and a figure that is not known is
 // left out.
 func Benchstat(w io.Writer, records iter.Seq2[collect.Record, error]) error {
-	b := benchWriter{w: bufio.NewWriter(w)}
+	var b benchLines
 	for batch, err := range batches(records) {
 		if err != nil {
 			return fmt.Errorf("benchstat text: %w", err)
@@ -42,7 +44,9 @@ func Benchstat(w io.Writer, records iter.Seq2[collect.Record, error]) error {
 		b.head(batch)
 		b.batch(batch)
 	}
-	return b.w.Flush()
+	out := bufio.NewWriter(w)
+	b.write(out)
+	return out.Flush()
 }
 
 // benchFigure is a figure of a line.
@@ -59,6 +63,7 @@ var benchFigures = []benchFigure{
 		}
 		return r.PromptTPS
 	}},
+	{"mixed-tok/s", "higher", counted(func(r *analyze.RequestRow) *float64 { return r.MixedTPS })}, // prefill and generation together
 	{"ms/ttft", "lower", func(r *analyze.RequestRow) *float64 { return r.TTFTMS }},
 	{"ms/itl", "lower", func(r *analyze.RequestRow) *float64 { return r.ITLP50MS }},
 	{"ms/request", "lower", func(r *analyze.RequestRow) *float64 { return r.TotalDurationMS }},
@@ -79,38 +84,71 @@ func counted(of func(*analyze.RequestRow) *float64) func(*analyze.RequestRow) *f
 	}
 }
 
-// benchWriter is one file under way.
-type benchWriter struct {
-	w      *bufio.Writer // its error stays until Flush
-	begun  bool
+// benchLines are the lines of one file. They wait for its end, because what
+// tells a case from the others is not known before.
+type benchLines struct {
+	lines  []namedLine
+	cases  []benchCase // with a batch, each once
 	target *collect.TargetInfo
 }
 
+// namedLine is a batch's figures, or a line that has no name.
+type namedLine struct {
+	of   benchCase
+	hit  analyze.CacheHit
+	text string
+}
+
+func (b *benchLines) write(w io.Writer) {
+	names := newBenchNames(b.cases)
+	for _, l := range b.lines {
+		if l.of.target != nil {
+			l.text = names.of(l.of, l.hit) + l.text
+		}
+		fmt.Fprintln(w, l.text)
+	}
+}
+
+func (b *benchLines) known(c benchCase) bool {
+	return slices.ContainsFunc(b.cases, func(other benchCase) bool { return other.id() == c.id() })
+}
+
+func (b *benchLines) say(format string, args ...any) {
+	b.lines = append(b.lines, namedLine{text: fmt.Sprintf(format, args...)})
+}
+
 // head writes what is said once, and once for each target.
-func (b *benchWriter) head(m measured) {
-	if !b.begun {
-		b.begun = true
+func (b *benchLines) head(m measured) {
+	if len(b.lines) == 0 {
 		s := m.session
-		fmt.Fprintf(b.w, "# tokwatt session %s, %s, host %s, %s %s\n", s.ID, s.StartedAt.UTC().Format("2006-01-02 15:04:05Z"),
-			oneLine(s.Host.Name), oneLine(s.Host.OSName), oneLine(s.Host.OSVersion))
-		for _, c := range [][2]string{{"os", s.Host.OSName}, {"cpu", s.Host.Chip}} {
-			if c[1] != "" {
-				fmt.Fprintf(b.w, "%s: %s\n", c[0], oneLine(c[1]))
+		head := "# tokwatt session " + s.ID + ", " + s.StartedAt.UTC().Format("2006-01-02 15:04:05Z")
+		for _, fact := range []string{oneLine("host " + s.Host.Name), oneLine(s.Host.OSName + " " + s.Host.OSVersion)} {
+			if fact != "" && fact != "host" {
+				head += ", " + fact
 			}
 		}
-		for _, f := range append(benchFigures, benchFigure{unit: allTokens, better: "higher"}, benchFigure{unit: joules, better: "lower"}) {
-			fmt.Fprintf(b.w, "Unit %s better=%s\n", f.unit, f.better)
+		b.say("%s", head)
+		for _, c := range [][2]string{{"os", s.Host.OSName}, {"cpu", s.Host.Chip}} {
+			if c[1] != "" {
+				b.say("%s: %s", c[0], oneLine(c[1]))
+			}
+		}
+		for _, f := range slices.Concat(benchFigures, []benchFigure{{unit: allTokens, better: "higher"}, {unit: joules, better: "lower"}}) {
+			b.say("Unit %s better=%s", f.unit, f.better)
 		}
 	}
 	if b.target == nil || b.target.TargetID != m.target.TargetID {
 		b.target = m.target
-		fmt.Fprintf(b.w, "# target %d: %s %s\n", m.target.TargetID, oneLine(m.target.Engine), oneLine(m.target.EngineVersion))
+		b.say("# target %d: %s", m.target.TargetID, oneLine(m.target.Engine+" "+m.target.EngineVersion))
 	}
 }
 
 // batch writes a line for the rows of each kind of cache hit; of a cold case
 // that is one.
-func (b *benchWriter) batch(m measured) {
+func (b *benchLines) batch(m measured) {
+	if of := (benchCase{m.target, m.case_}); !b.known(of) {
+		b.cases = append(b.cases, of)
+	}
 	groups := map[analyze.CacheHit][]*analyze.RequestRow{}
 	for i := range m.Requests {
 		r := &m.Requests[i]
@@ -122,16 +160,16 @@ func (b *benchWriter) batch(m measured) {
 		}
 	}
 	if len(groups) == 0 {
-		fmt.Fprintf(b.w, "# batch %d: none of %d requests enters statistics\n", m.Batch.BatchID, len(m.Requests))
+		b.say("# batch %d: none of %d requests enters statistics", m.Batch.BatchID, len(m.Requests))
 	}
 	for _, hit := range []analyze.CacheHit{"", analyze.HitNone, analyze.HitPartial, analyze.HitExact, analyze.HitUnknown} {
 		if rows := groups[hit]; len(rows) > 0 {
-			b.line(caseName(m, hit), rows, m)
+			b.line(hit, rows, m)
 		}
 	}
 }
 
-func (b *benchWriter) line(name string, rows []*analyze.RequestRow, m measured) {
+func (b *benchLines) line(hit analyze.CacheHit, rows []*analyze.RequestRow, m measured) {
 	var figures strings.Builder
 	put := func(x *float64, unit string) {
 		if x != nil && !math.IsNaN(*x) && !math.IsInf(*x, 0) {
@@ -151,63 +189,23 @@ func (b *benchWriter) line(name string, rows []*analyze.RequestRow, m measured) 
 		put(sample.Median(), f.unit)
 	}
 	if !estimated {
-		if m.case_.Concurrency > 1 {
-			put(m.Row.AggWallTPS, allTokens)
-		}
+		put(cmp.Or(m.Row.AggWallTPS, alone(rows, m)), allTokens)
 		put(m.Row.JPerOutputToken, joules)
 	}
 	if figures.Len() == 0 {
-		fmt.Fprintf(b.w, "# batch %d: no figure is known\n", m.Batch.BatchID)
+		b.say("# batch %d: no figure is known", m.Batch.BatchID)
 		return
 	}
-	fmt.Fprintf(b.w, "%s %d%s\n", name, len(rows), figures.String())
+	b.lines = append(b.lines, namedLine{benchCase{m.target, m.case_}, hit, fmt.Sprintf(" %d%s", len(rows), figures.String())})
 }
 
-// caseName is the name of a case. It ends with the number of streams: a name
-// that ends in -8 would be one of 8 processors.
-func caseName(m measured, hit analyze.CacheHit) string {
-	t, c := m.target, m.case_
-	name := "BenchmarkTokwatt"
-	put := func(key, value string) {
-		if value != "" {
-			name += "/" + key + "=" + benchWord(value)
-		}
+// alone is the rate of a batch of one request over its whole time, where the
+// batch has none of its own, as in an imported file.
+func alone(rows []*analyze.RequestRow, m measured) *float64 {
+	if len(rows) == 1 && len(m.Requests) == 1 {
+		return rows[0].TokPerSec
 	}
-	put("engine", t.Engine)
-	put("model", shortModel(cmp.Or(t.ModelID, t.ServedModel)))
-	put("quant", t.Quantization)
-	put("sharding", t.Sharding)
-	put("meta", t.InstanceMeta)
-	if len(t.Nodes) > 0 {
-		put("nodes", strconv.Itoa(len(t.Nodes)))
-	}
-	if c.PP != nil {
-		put("pp", strconv.FormatInt(*c.PP, 10))
-	} else {
-		put("prompt", c.PromptKind)
-	}
-	put("tg", strconv.FormatInt(c.TG, 10))
-	put("cache", string(c.CacheMode))
-	put("hit", string(hit))
-	if !c.Streaming {
-		put("stream", "no")
-	}
-	put("c", strconv.FormatInt(c.Concurrency, 10))
-	return name
-}
-
-// benchWord is text that may stand in a name: no space, and no slash, which
-// begins the next part.
-func benchWord(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r) || !unicode.IsPrint(r) || r == unicode.ReplacementChar:
-			return '_'
-		case r == '/':
-			return ':'
-		}
-		return r
-	}, s)
+	return nil
 }
 
 // oneLine is text that may stand behind a colon or in a comment.

@@ -92,7 +92,7 @@ func parse(t *testing.T, text []byte) []parsedLine {
 func TestBenchNames(t *testing.T) {
 	for _, word := range []string{"mlx-community/Llama 3", "a\tb\nBenchmarkX 1 2 ns/op", "é-8", "", "\xff", "x=y"} {
 		m := measured{target: &collect.TargetInfo{Engine: word, ModelID: word, Sharding: word}, case_: &collect.Case{Concurrency: 8, PromptKind: word}}
-		name := caseName(m, "")
+		name := benchNames{}.of(benchCase{m.target, m.case_}, "")
 		results := parse(t, []byte("os: macOS\n"+name+" 1 2 ms/ttft\n"))
 		if len(results) != 1 || "Benchmark"+results[0].name != name || !strings.HasSuffix(name, "/c=8") {
 			t.Errorf("%q makes %s, read as %v", word, name, results)
