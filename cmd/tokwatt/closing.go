@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 
 	"tokwatt/analyze"
@@ -27,7 +28,8 @@ type closing struct {
 	watch func(*analyze.Derived)
 }
 
-// caseFigures are the figures of one case's rows in statistics.
+// caseFigures are the figures of one case's rows in statistics, and of a case
+// that is not cold, of those with one kind of hit.
 type caseFigures struct {
 	Case
 	Requests  int64 `json:"requests"`
@@ -36,6 +38,7 @@ type caseFigures struct {
 	Estimated int64 `json:"n_estimated"`
 	// Medians over the rows in statistics, nil without any.
 	N         int64    `json:"n"`
+	NBatches  int64    `json:"n_batches"`
 	PromptTPS *float64 `json:"prompt_tps_median"`
 	GenTPS    *float64 `json:"generation_tps_median"`
 	TokPerSec *float64 `json:"tok_per_sec_median"`
@@ -102,6 +105,7 @@ func (c *closing) finish() {
 		c.derived(c.deriver.Finish())
 	}
 	c.cases = slices.DeleteFunc(c.cases, func(k *caseFigures) bool { return k.warmed && k.Requests == 0 })
+	c.groupsOfHits()
 	for _, k := range c.cases {
 		k.PromptTPS, k.GenTPS = median(k.samples.prompt), median(k.samples.gen)
 		k.TokPerSec, k.MixedTPS = median(k.samples.byTime), median(k.samples.mixed)
@@ -118,7 +122,8 @@ func (c *closing) figures(k *collect.Case, hit string) *caseFigures {
 	return &caseFigures{raw: k, Case: Case{c.targets[k.TargetID].ModelID, k.PP, k.Depth, k.TG, k.Concurrency, k.PromptKind, hit}}
 }
 
-// of finds the figures that a row belongs to.
+// of finds the figures that a row belongs to: those of its case, where the row
+// is in statistics those of its kind of hit.
 func (c *closing) of(caseID int64, hit string) *caseFigures {
 	i := slices.IndexFunc(c.cases, func(k *caseFigures) bool { return k.raw.CaseID == caseID })
 	first := c.cases[i]
@@ -139,30 +144,46 @@ func (c *closing) of(caseID int64, hit string) *caseFigures {
 	return k
 }
 
+// groupsOfHits puts the kinds of hit of a case in the order of the view summary.
+func (c *closing) groupsOfHits() {
+	order := map[int64]int{} // of the cases
+	for i, k := range c.cases {
+		if _, ok := order[k.raw.CaseID]; !ok {
+			order[k.raw.CaseID] = i
+		}
+	}
+	slices.SortStableFunc(c.cases, func(a, b *caseFigures) int {
+		return cmp.Or(cmp.Compare(order[a.raw.CaseID], order[b.raw.CaseID]), cmp.Compare(a.Hit, b.Hit))
+	})
+}
+
 func (c *closing) batch(d *analyze.Derived) {
-	b, row, requests := d.Batch, &d.Row, d.Requests
-	k := c.of(b.CaseID, "")
+	raw := c.of(d.Batch.CaseID, "").raw
 	if c.watch != nil {
 		c.watch(d)
 	}
-	counts := false // the batch has a row in the figures
-	for _, r := range requests {
+	groups := map[*caseFigures]bool{} // those with a row of the batch
+	for _, r := range d.Requests {
 		c.requests++
 		if r.Status == analyze.StatusFailed && r.ErrorKind != string(collect.ErrCancelled) {
 			c.failed++
 		}
-		c.of(b.CaseID, string(r.PrefixCacheHit)).row(r)
-		if inSummary(r, k.raw) {
-			counts = true
-			c.firstChunk(r)
-		} else {
-			c.absent.add(r, k.raw, c.targets[k.raw.TargetID])
+		if !inSummary(r, raw) {
+			c.of(d.Batch.CaseID, "").count(r)
+			c.absent.add(r, raw, c.targets[raw.TargetID])
+			continue
 		}
+		k := c.of(d.Batch.CaseID, string(r.PrefixCacheHit))
+		k.count(r)
+		k.row(r)
+		groups[k] = true
+		c.firstChunk(r)
 	}
-	if counts {
-		keep(&k.samples.wall, row.AggWallTPS)
-		keep(&k.samples.joules, row.JPerOutputToken)
-		c.joules.add(row)
+	for k := range groups {
+		k.batch(&d.Row)
+	}
+	if len(groups) > 0 {
+		c.joules.add(&d.Row)
 	}
 }
 
@@ -178,8 +199,8 @@ func (c *closing) firstChunk(r analyze.RequestRow) {
 	c.excess = max(c.excess, (tokens-chunks)/(tokens*(chunks-1)))
 }
 
-// row adds a request.
-func (k *caseFigures) row(r analyze.RequestRow) {
+// count counts a request.
+func (k *caseFigures) count(r analyze.RequestRow) {
 	k.Requests++
 	switch {
 	case r.ErrorKind == string(collect.ErrCancelled):
@@ -187,11 +208,15 @@ func (k *caseFigures) row(r analyze.RequestRow) {
 	case r.Status == analyze.StatusFailed:
 		k.NFailed++
 	}
-	if !inSummary(r, k.raw) {
-		return
-	}
+}
+
+// row adds the figures of a request that is in statistics.
+func (k *caseFigures) row(r analyze.RequestRow) {
 	k.N++
 	keep(&k.samples.ttft, r.TTFTMS)
+	if r.InPrefillStats {
+		keep(&k.samples.prompt, r.PromptTPS)
+	}
 	if r.TokensSource == analyze.SourceEstimate {
 		k.Estimated++
 		return
@@ -201,9 +226,15 @@ func (k *caseFigures) row(r analyze.RequestRow) {
 	if r.TokPerSec != nil && *r.TokPerSec > 0 { // 0: not measurable
 		keep(&k.samples.byTime, r.TokPerSec)
 	}
-	if r.InPrefillStats {
-		keep(&k.samples.prompt, r.PromptTPS)
-	}
+}
+
+// batch adds the figures of a batch, by the rule of the view batch_figures: they
+// count for each kind of hit that its requests have. Those that hang on an
+// estimate it does not have.
+func (k *caseFigures) batch(row *analyze.BatchRow) {
+	k.NBatches++
+	keep(&k.samples.wall, row.AggWallTPS)
+	keep(&k.samples.joules, row.JPerOutputToken)
 }
 
 // inSummary is the rule of the view summary for the rows of a case.

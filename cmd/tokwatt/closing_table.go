@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -78,8 +79,8 @@ func (c *closing) notes() []string {
 func writeCases(w io.Writer, cases []*caseFigures) {
 	columns := caseColumns(cases)
 	right := len(columns)
-	if slices.ContainsFunc(cases, func(k *caseFigures) bool { return k.Hit != "" }) {
-		columns = append(columns, caseColumn{"cache", func(k *caseFigures) any { return k.Hit }})
+	if slices.ContainsFunc(cases, func(k *caseFigures) bool { return k.raw.CacheMode != collect.CacheCold }) {
+		columns = append(columns, caseColumn{"cache", func(k *caseFigures) any { return cmp.Or(k.Hit, string(k.raw.CacheMode)) }})
 	}
 	var header []any
 	for _, c := range columns {
