@@ -97,34 +97,12 @@ func (a *app) archiveTo(ctx context.Context, cmd *cli.Command, db *store.Store, 
 	sum := archived{Written: []string{}, Repaired: []string{}}
 	var failed []error
 	for _, s := range sessions {
-		if s.Running {
-			sum.Running++
-			continue
-		}
-		m, damage := analyze.ReadManifest(dir, s.ID)
-		if m != nil {
-			damage = m.Verify(dir)
-		} else if damage == nil && slices.Contains(have, s.ID) {
-			damage = errors.New("it has no manifest")
-		}
-		if m != nil && damage == nil && m.Current(records(s)) {
-			sum.Present++
-			continue
-		}
-		ok, err := a.export(ctx, db, s, dir, true)
+		err := a.archiveOne(ctx, db, s, dir, slices.Contains(have, s.ID), &sum)
 		if err != nil && (ctx.Err() != nil || diskFull(err)) {
 			return err
 		}
 		if err != nil {
 			failed = append(failed, err)
-		}
-		if err != nil || !ok {
-			continue
-		}
-		if damage != nil {
-			sum.Repaired = append(sum.Repaired, s.ID)
-		} else {
-			sum.Written = append(sum.Written, s.ID)
 		}
 	}
 	if len(sum.Written)+len(sum.Repaired)+sum.Present > 0 {
@@ -140,6 +118,34 @@ func (a *app) archiveTo(ctx context.Context, cmd *cli.Command, db *store.Store, 
 		a.printArchived(sum, dir)
 	}
 	return notArchived(failed)
+}
+
+// archiveOne writes a session where it is not there as the store has it.
+func (a *app) archiveOne(ctx context.Context, db *store.Store, s store.SessionInfo, dir string, there bool, sum *archived) error {
+	if s.Running {
+		sum.Running++
+		return nil
+	}
+	m, damage := analyze.ReadManifest(dir, s.ID)
+	if m != nil {
+		damage = m.Verify(dir)
+	} else if damage == nil && there {
+		damage = errors.New("it has no manifest")
+	}
+	if m != nil && damage == nil && m.Current(records(s)) {
+		sum.Present++
+		return nil
+	}
+	ok, err := a.export(ctx, db, s, dir, true)
+	switch {
+	case err != nil || !ok:
+		return err
+	case damage != nil:
+		sum.Repaired = append(sum.Repaired, s.ID)
+	default:
+		sum.Written = append(sum.Written, s.ID)
+	}
+	return nil
 }
 
 // diskFull reports whether an error is of the disk, and the next session's would be
