@@ -185,7 +185,9 @@ func (d dataset) undo(c *change) error {
 	}
 	var errs []error
 	for _, path := range back.Remove {
-		errs = append(errs, d.remove(path))
+		if err := d.remove(path); err != nil && !inTheWay(err) { // what is in the way stays
+			errs = append(errs, err)
+		}
 	}
 	for _, id := range back.Forget {
 		errs = append(errs, d.remove(manifestDir+"/"+id+".json"))

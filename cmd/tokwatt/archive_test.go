@@ -124,3 +124,45 @@ func TestFolderThatCannotBeMade(t *testing.T) {
 }
 
 func inAnHour() time.Time { return time.Now().Add(time.Hour) }
+
+// TestArchiveGoesOn: one session that can't be written does not keep the others
+// from it; nor is it half there.
+func TestArchiveGoesOn(t *testing.T) {
+	needsSQL(t)
+	g, root := growingStore(t, 3), filepath.Join(t.TempDir(), "d")
+	inTheWay := filepath.Join(root, "table=batches", "host=mac", "date=2026-07-01", g.id(1)+".parquet")
+	if err := os.MkdirAll(filepath.Join(inTheWay, "x"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r := tokwatt(t, "", "archive", "--db", g.path, "--to", root)
+	if r.code == 0 || !strings.HasPrefix(r.out, "2 sessions written") || !strings.Contains(r.err, g.id(1)) || strings.Count(r.err, "\n") != 1 {
+		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
+	}
+	if err := os.RemoveAll(inTheWay); err != nil {
+		t.Fatal(err)
+	}
+	if have := g.held("without one", root); len(have) != 2 || have[g.id(1)] != 0 {
+		t.Errorf("%v", have)
+	}
+	tokwatt(t, "", "archive", "--db", g.path, "--to", root)
+	g.whole("with it", root)
+}
+
+// TestMissingFilesAreSaid: what is left of a dataset can be asked, and what is
+// not is said.
+func TestMissingFilesAreSaid(t *testing.T) {
+	needsSQL(t)
+	g, root := growingStore(t, 3), filepath.Join(t.TempDir(), "d")
+	tokwatt(t, "", "archive", "--db", g.path, "--to", root)
+	if err := os.Remove(filepath.Join(root, "table=requests", "host=mac", "date=2026-07-01", g.id(1)+".parquet")); err != nil {
+		t.Fatal(err)
+	}
+	r := tokwatt(t, "", "query", "--dataset", root, "--format", "csv", "select count(*) as n from requests")
+	if r.code != 0 || r.out != "n\n6\n" || !strings.Contains(r.err, "lacks 1 file") || !strings.Contains(r.err, "tokwatt check "+root) {
+		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
+	}
+	r = tokwatt(t, "", "summary", "--dataset", root, g.id(1))
+	if r.code != exitStore || !strings.Contains(r.err, g.id(1)+".parquet: it is missing") {
+		t.Errorf("of the session itself: exit %d: %s%s", r.code, r.out, r.err)
+	}
+}
