@@ -163,6 +163,7 @@ func TestImportedIsTold(t *testing.T) {
 		{"show last", " 4096 "},
 		{"summary", "  400  "},
 		{"summary", "400±2.0"},
+		{"summary", " imported 20"},
 		{"summary", "2000±23"},
 		{"summary", "±sd where n is 1: as the file states it"},
 		{"summary", "measured by llama-bench b6264-abc1234, file bench.txt"},

@@ -54,7 +54,7 @@ func (r *reporter) eachOrAll(name string, add func(string, *plot.Figure, error),
 		return
 	}
 	for i, cases := range parts {
-		add(name+" of "+summaryName(cases[0].Summary), drawn[i], errs[i])
+		add(name+" of "+r.targetName(cases[0].Summary), drawn[i], errs[i])
 	}
 }
 

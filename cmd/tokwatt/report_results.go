@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,6 +64,7 @@ func (r *reporter) results(ctx context.Context) (report.Section, error) {
 	for _, cases := range r.byTarget() {
 		rows := plainSummaries(cases)
 		t := headline(cases, rows)
+		t.Caption = r.targetName(rows[0])
 		for _, n := range slices.Concat(fewerBehind(rows, presentMetrics(rows, "markdown")), notes[targetKey{r.id, rows[0].TargetID}], fewBatches(rows)) {
 			t.Notes = append(t.Notes, noteText(n, "markdown"))
 		}
@@ -81,6 +83,17 @@ func (r *reporter) byTarget() [][]analyze.EnergyCase {
 	return out
 }
 
+// targetName names a target, with its number where another has the same name.
+func (r *reporter) targetName(of analyze.Summary) string {
+	name := summaryName(of)
+	for i := range r.summaries {
+		if other := &r.summaries[i].Summary; other.TargetID != of.TargetID && summaryName(*other) == name {
+			return fmt.Sprintf("%s · target %d", name, of.TargetID)
+		}
+	}
+	return name
+}
+
 func plainSummaries(cases []analyze.EnergyCase) []analyze.Summary {
 	out := make([]analyze.Summary, len(cases))
 	for i, c := range cases {
@@ -93,7 +106,7 @@ func plainSummaries(cases []analyze.EnergyCase) []analyze.Summary {
 // metrics that any of them has, and how many requests are not in them.
 func headline(cases []analyze.EnergyCase, rows []analyze.Summary) report.Table {
 	keys, metrics := varyingKeys(rows), presentMetrics(rows, "markdown")
-	t := report.Table{Caption: summaryName(rows[0]), Keys: len(keys)}
+	t := report.Table{Keys: len(keys)}
 	for _, k := range keys {
 		t.Columns = append(t.Columns, report.Column{Head: k.head, Number: true})
 	}
@@ -166,8 +179,9 @@ func boundsOf(c analyze.EnergyCase, metric string) (lo, hi *float64, indicative 
 // allFigures has every metric of every case.
 func (r *reporter) allFigures(context.Context) (report.Section, error) {
 	s := report.Section{ID: "figures", Title: "All figures"}
+	own := ownPrompts(plainSummaries(r.summaries))
 	for _, cases := range r.byTarget() {
-		t := report.Table{Caption: "Every metric of every case of " + summaryName(cases[0].Summary), Keys: 2, Folded: true, Columns: []report.Column{
+		t := report.Table{Caption: "Every metric of every case of " + r.targetName(cases[0].Summary), Keys: 2, Folded: true, Columns: []report.Column{
 			{Head: "case"}, {Head: "metric"}, {Head: "unit"}, {Head: "n", Number: true}, {Head: "median", Number: true},
 			{Head: "95 % interval of the median", Number: true, About: "by order statistics over batch medians, from 6 batches on; in brackets the coverage that it really has"},
 			{Head: "mean", Number: true}, {Head: "sd", Number: true, About: "sample standard deviation"}, {Head: "p90", Number: true}, {Head: "p99", Number: true}}}
@@ -177,7 +191,7 @@ func (r *reporter) allFigures(context.Context) (report.Section, error) {
 				if stat.N == 0 {
 					continue
 				}
-				t.Rows = append(t.Rows, []string{strings.TrimSpace(caseName(c.Summary) + " " + c.PrefixCacheHit), m.Name, m.Unit, strconv.FormatInt(stat.N, 10), figure(stat.Median),
+				t.Rows = append(t.Rows, []string{strings.TrimSpace(caseName(c.Summary, own) + " " + c.PrefixCacheHit), m.Name, m.Unit, strconv.FormatInt(stat.N, 10), figure(stat.Median),
 					intervalCell(stat), figure(stat.Mean), figure(stat.SD), figure(stat.P90), figure(stat.P99)})
 			}
 		}

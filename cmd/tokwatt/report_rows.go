@@ -65,7 +65,7 @@ func aboutCourse(columns []report.Column) []report.Column {
 func (r *reporter) drift(found answer) []plot.DriftBatch {
 	names := map[int64]string{}
 	for i := range r.summaries {
-		names[r.summaries[i].TargetID] = summaryName(r.summaries[i].Summary)
+		names[r.summaries[i].TargetID] = r.targetName(r.summaries[i].Summary)
 	}
 	began := map[int64]float64{} // of each segment, after the first
 	for i := range r.segments.rows {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -51,18 +50,13 @@ type summaryKey struct {
 // context was, where an imported file says so; and where a case is not cold, what
 // the cache did: of such rows a reader must know, be they all alike.
 func varyingKeys(rows []analyze.Summary) []summaryKey {
-	own := slices.ContainsFunc(rows, func(s analyze.Summary) bool { return s.PP == nil && s.CaseID != rows[0].CaseID })
+	own := ownPrompts(rows)
 	keys := []summaryKey{
 		{"pp", func(s analyze.Summary) string {
-			switch {
-			case s.PP != nil:
+			if s.PP != nil {
 				return strconv.FormatInt(*s.PP, 10)
-			case s.PromptKind != "" && s.PromptKind != "own":
-				return s.PromptKind
-			case own:
-				return fmt.Sprintf("own #%d", s.CaseID)
 			}
-			return "own"
+			return cmp.Or(own[s.CaseID], s.PromptKind)
 		}},
 		{"tg", func(s analyze.Summary) string { return wantedLength(s.TG, s.PP) }},
 		{"conc", func(s analyze.Summary) string { return strconv.FormatInt(s.Concurrency, 10) }},
@@ -74,6 +68,19 @@ func varyingKeys(rows []analyze.Summary) []summaryKey {
 		keys = append(keys, summaryKey{"cache", func(s analyze.Summary) string { return cmp.Or(s.PrefixCacheHit, s.CacheMode) }})
 	}
 	return keys
+}
+
+// ownPrompts are the names of the prompts of one's own, by case of one session.
+func ownPrompts(rows []analyze.Summary) map[int64]string {
+	list := make([]*analyze.Summary, len(rows))
+	for i := range rows {
+		list[i] = &rows[i]
+	}
+	names := map[int64]string{}
+	for s, name := range analyze.OwnPrompts(list) {
+		names[s.CaseID] = name
+	}
+	return names
 }
 
 // hasGen reports whether a row has a generation rate by tokwatt's rule.
@@ -93,22 +100,37 @@ func standIns(metrics []shownMetric) []string {
 	return out
 }
 
-// presentMetrics are those that any row has. On a screen, where a column for
+// tableMetrics are the metrics that any table of cases has, at the end of a run
+// and in summary: those that any row has; of streams beside each other the rate
+// of all, else the intervals.
+func tableMetrics(concurrent bool, has func(metric string) bool) []shownMetric {
+	return slices.DeleteFunc(shownMetrics(), func(m shownMetric) bool {
+		return m.name == "agg_wall_tps" && !concurrent || m.name == "itl_p50_ms" && concurrent ||
+			m.name == "tok_per_sec" && has("generation_tps") || !has(m.name)
+	})
+}
+
+// presentMetrics are those of summary's table. On a screen, where a column for
 // the cache leaves no room for one of joules, they share that of all streams,
 // or take that of the intervals.
 func presentMetrics(rows []analyze.Summary, format string) []shownMetric {
 	some := func(match func(analyze.Summary) bool) bool { return slices.ContainsFunc(rows, match) }
+	has := func(metric string) bool {
+		return some(func(s analyze.Summary) bool { return s.Stats[metric].Median != nil })
+	}
 	concurrent := some(func(s analyze.Summary) bool { return s.Concurrency > 1 })
 	crowded := format != "markdown" && some(func(s analyze.Summary) bool {
 		return s.CacheMode != string(collect.CacheCold) && s.Stats[joulesPerToken].Median != nil
 	})
-	out := slices.DeleteFunc(shownMetrics(), func(m shownMetric) bool {
-		return m.name == "agg_wall_tps" && !concurrent || m.name == "tok_per_sec" && some(hasGen) || m.name == "itl_p50_ms" && (concurrent || crowded) ||
-			m.name == joulesPerToken && concurrent && crowded ||
-			!some(func(s analyze.Summary) bool { return s.Stats[m.name].Median != nil })
+	out := tableMetrics(concurrent, has)
+	if !crowded {
+		return out
+	}
+	out = slices.DeleteFunc(out, func(m shownMetric) bool {
+		return m.name == "itl_p50_ms" || m.name == joulesPerToken && concurrent
 	})
 	for i := range out {
-		if out[i].name == "agg_wall_tps" && crowded {
+		if out[i].name == "agg_wall_tps" {
 			out[i].head, out[i].below = "all t/s\nJ/tok", joulesPerToken
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -69,9 +70,14 @@ func noteText(note, format string) string {
 	return folded(note)
 }
 
-// heading is what all cases of a target have in common.
+// heading is what all cases of a target have in common. Of a session whose start
+// nobody knows the day is that of its import.
 func heading(s analyze.Summary) string {
-	return strings.Join([]string{shortID(s.SessionID), s.Date + " UTC", s.Host, summaryName(s)}, "  ")
+	day := s.Date + " UTC"
+	if _, known := startIn(s.SessionID); !known {
+		day = "imported " + day
+	}
+	return strings.Join([]string{shortID(s.SessionID), day, s.Host, summaryName(s)}, "  ")
 }
 
 func legend(format string) string {
@@ -252,7 +258,7 @@ func fewerBehind(rows []analyze.Summary, metrics []shownMetric) []string {
 			}
 			share = float64(k) / float64(n)
 			head, _, _ := strings.Cut(m.head, "\n")
-			note = fmt.Sprintf("not every request has every figure: of the %d of %s, %d have %s", n, caseName(s), k, head)
+			note = fmt.Sprintf("not every request has every figure: of the %d of %s, %d have %s", n, caseName(s, ownPrompts(rows)), k, head)
 		}
 	}
 	if note == "" {
@@ -261,11 +267,17 @@ func fewerBehind(rows []analyze.Summary, metrics []shownMetric) []string {
 	return []string{note}
 }
 
-// caseName names a case in a note.
-func caseName(s analyze.Summary) string {
-	pp := s.PromptKind
-	if s.PP != nil {
+// caseName names a case in a note; own are the ownPrompts of its session.
+func caseName(s analyze.Summary, own map[int64]string) string {
+	pp := cmp.Or(own[s.CaseID], s.PromptKind)
+	switch {
+	case s.PP != nil:
 		pp = fmt.Sprintf("pp %d", *s.PP)
+	case pp == "none":
+		pp = "no prompt"
+	}
+	if depth := s.Keys["depth"]; depth != "" {
+		pp += " depth " + depth
 	}
 	return fmt.Sprintf("%s tg %s ×%d", pp, wantedLength(s.TG, s.PP), s.Concurrency)
 }
