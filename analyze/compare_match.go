@@ -10,7 +10,7 @@ import (
 // Selected is one side of a comparison as it was asked for.
 type Selected struct {
 	By   Conditions // that it was chosen by; none where sessions were named
-	Rows []Summary  // with their Points and Keys
+	Rows []Summary  // with their Points and Keys; with the key sampling_json targets are told apart by their settings
 }
 
 // caseKeys make the point of the matrix: two rows are of one case where they
@@ -29,7 +29,7 @@ var identityKeys = []string{"engine", modelKey, "model_quantization", "placement
 
 // settingKeys are what may vary in a side, and then parts its rows if the other
 // side has the same values.
-var settingKeys = []string{"host", "endpoint", "streaming"}
+var settingKeys = []string{"host", "endpoint", "streaming", settingsKey}
 
 // modelKey is the model's id, or the name that a session's label gives it.
 const modelKey = "model"
@@ -47,6 +47,7 @@ func Compare(a, b Selected, metrics []Metric) (*CompareSet, error) {
 	}
 	m := &matching{a: a, b: b, metrics: metrics, set: emptySet(), orders: uDistributions{}}
 	m.nameModels()
+	m.nameSettings()
 	m.chooseKeys()
 	if err := m.match(); err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ var hiddenKeys = []struct{ key, none string }{
 	{"host", "unknown"}, {"hw_chip", "unknown"}, {"os_name", "unknown"}, {"os_version", "unknown"},
 	{"power_mode", "unknown"}, {"on_battery", "unknown"},
 	{"model_quantization", "unknown"}, {"model_format", "unknown"}, {"engine_version", "unknown"}, {"endpoint", "none"},
-	{"streaming", "unknown"}, {"cold_method", "none"}, {"eos_ban", "none"},
+	{"streaming", "unknown"}, {settingsKey, "none"}, {"cold_method", "none"}, {"eos_ban", "none"},
 	{"prompt_source", "unknown"}, {"tokens_source", "none"}, {"prompt_tps_source", "none"}, {"generation_tps_source", "none"},
 	{"import_tool", "none, tokwatt measured it"}, {"tool_version", "unknown"}, {"formula_version", "unknown"},
 }
@@ -26,6 +26,7 @@ func (m *matching) warn() {
 		}
 		m.set.Warnings = append(m.set.Warnings, m.differences(h.key, h.none)...)
 	}
+	m.warnOfTargets()
 	m.warnOfLabels()
 	m.warnOfFailures()
 	m.warnOfMetrics()

@@ -110,12 +110,15 @@ func (a *app) compareSelections(ctx context.Context, cmd *cli.Command, texts []s
 	if len(metrics) == 0 {
 		metrics = usual(slices.Concat(sides[0].Rows, sides[1].Rows))
 	}
+	if err := addSettings(ctx, db, ids, sides); err != nil {
+		return nil, err
+	}
 	set, err := analyze.Compare(sides[0], sides[1], metrics)
 	if err != nil {
 		return nil, usage(err)
 	}
 	if len(set.Pairs) == 0 {
-		return nil, nothingCommon(chosen, set)
+		return nil, nothingCommon(chosen, sides, set, metrics)
 	}
 	more, err := doubts(ctx, db, ids, sides, metrics)
 	if err != nil {
@@ -145,22 +148,25 @@ func averages(sides [2]analyze.Selected) []string {
 
 // nothingCommon says why there is nothing to compare, and which selections are
 // compared in spite of what keeps them apart.
-func nothingCommon(chosen []selection, set *analyze.CompareSet) error {
+func nothingCommon(chosen []selection, sides [2]analyze.Selected, set *analyze.CompareSet, metrics []analyze.Metric) error {
 	if len(set.OnlyA) == 0 || len(set.OnlyB) == 0 {
-		return &coded{exitNothing, errors.New("no figure is on both sides: `tokwatt summary` shows what each has")}
+		var names []string
+		for _, m := range metrics {
+			names = append(names, m.Name)
+		}
+		return &coded{exitNothing, fmt.Errorf("%s: not on both sides: `tokwatt summary` shows what each has", firstOf(names))}
 	}
 	text := fmt.Sprintf("A and B have no case in common: A has %s; B has %s", firstOf(set.OnlyA), firstOf(set.OnlyB))
 	if len(set.Apart) == 0 {
 		return usagef("%s", text)
 	}
 	var differ []string
-	a, b := chosen[0].text, chosen[1].text
 	for _, k := range set.Apart {
 		differ = append(differ, k.Key+" ("+valueList(k.A)+" against "+valueList(k.B)+")")
-		a, b = a+","+k.Key+"="+k.A[0], b+","+k.Key+"="+k.B[0]
 	}
+	by := mostInCommon(sides, set.Apart)
 	return usagef("%s. They differ in %s; chosen by that they are compared: `tokwatt compare %s %s`",
-		text, strings.Join(differ, ", "), quoted(a), quoted(b))
+		text, strings.Join(differ, ", "), quoted(chosen[0].with(by[0])), quoted(chosen[1].with(by[1])))
 }
 
 func valueList(values []string) string {

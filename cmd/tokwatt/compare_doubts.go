@@ -50,6 +50,20 @@ func doubts(ctx context.Context, db *duck.DB, ids []string, sides [2]analyze.Sel
 	return out, nil
 }
 
+// addSettings puts the settings of their target into the keys of the rows.
+func addSettings(ctx context.Context, db *duck.DB, ids []string, sides [2]analyze.Selected) error {
+	settings := map[targetKey]string{}
+	err := eachTarget(ctx, db, "select session_id, target_id, sampling_json from targets where "+ofSessions(ids), func(key targetKey, row []any) {
+		settings[key], _ = row[0].(string)
+	})
+	for _, side := range sides {
+		for _, r := range side.Rows {
+			r.Keys["sampling_json"] = settings[targetKey{r.SessionID, r.TargetID}]
+		}
+	}
+	return err
+}
+
 // losses counts the batches of each side that lost requests, in the cases of both.
 func losses(ctx context.Context, db *duck.DB, ids []string, set *analyze.CompareSet) (analyze.Losses, error) {
 	var out analyze.Losses

@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -73,7 +72,7 @@ var (
 // facets are what may tell a case from others whose names are else the same.
 func (c benchCase) facets() map[string]string {
 	t := c.target
-	out := settingsOf(t.Sampling)
+	out := analyze.Settings(t.Sampling)
 	number := func(n *int64) string {
 		if n == nil {
 			return ""
@@ -99,26 +98,6 @@ func facetOrder(of map[[2]int64]map[string]string) []string {
 		}
 	}
 	return slices.Concat(firstFacets, slices.Sorted(maps.Keys(settings)), lastFacets)
-}
-
-// settingsOf are the values of a target's settings, by their paths: n_threads,
-// options.num_ctx. What is no object has none.
-func settingsOf(text string) map[string]string {
-	out := map[string]string{}
-	var tree map[string]json.RawMessage
-	if json.Unmarshal([]byte(text), &tree) != nil {
-		return out
-	}
-	for key, value := range tree {
-		inner := settingsOf(string(value))
-		for path, v := range inner {
-			out[key+"."+path] = v
-		}
-		if len(inner) == 0 {
-			out[key] = strings.Trim(string(value), `"`)
-		}
-	}
-	return out
 }
 
 // of is the name of a case. It ends with the number of streams: a name that ends
