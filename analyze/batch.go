@@ -82,7 +82,7 @@ func deriveBatch(c *Context, b *collect.Batch, ds []derivation, marks flagSet, e
 		}
 	}
 	sum := sumTokens(ds)
-	row.BatchWallS = batchWall(ds)
+	row.BatchWallS = batchWall(b, ds)
 	row.AggGenTPS = aggGen(c, ds)
 	row.AggWallTPS = per(sum.output, row.BatchWallS)
 	row.AggSteadyTPS = aggSteady(c, ds)
@@ -91,13 +91,19 @@ func deriveBatch(c *Context, b *collect.Batch, ds []derivation, marks flagSet, e
 	return row
 }
 
-// batchWall is the longest elapsed_s, failed requests included.
-func batchWall(ds []derivation) *float64 {
+// batchWall is the longest elapsed_s, failed requests included. Of a file that
+// has the time of a run and of none of its requests it is that of the run.
+func batchWall(b *collect.Batch, ds []derivation) *float64 {
 	var wall *float64
+	placed := len(ds) == 0 // a request has a time of its own
 	for i := range ds {
+		placed = placed || ds[i].timed() || sent(ds[i].r)
 		if x := ds[i].row.ElapsedS; x != nil && (wall == nil || *x > *wall) {
 			wall = x
 		}
+	}
+	if !placed && b.EndNS > b.StartNS {
+		wall = ptr(since(b.EndNS, b.StartNS) / 1e9)
 	}
 	return figure(wall)
 }
