@@ -45,11 +45,12 @@ type caseFigures struct {
 	MixedTPS  *float64 `json:"mixed_tps_median"`
 	WallTPS   *float64 `json:"agg_wall_tps_median"`
 	TTFT      *float64 `json:"ttft_ms_median"`
+	ITL       *float64 `json:"itl_p50_ms_median"`
 	JPerToken *float64 `json:"j_per_output_token_median"`
 
 	raw     *collect.Case
-	warmed  bool // a warm-up was of this case
-	samples struct{ prompt, gen, byTime, mixed, wall, ttft, joules []float64 }
+	warmed  bool                 // a warm-up was of this case
+	samples map[string][]float64 // by metric
 }
 
 // Case names a case in the closing lines.
@@ -107,10 +108,10 @@ func (c *closing) finish() {
 	c.cases = slices.DeleteFunc(c.cases, func(k *caseFigures) bool { return k.warmed && k.Requests == 0 })
 	c.groupsOfHits()
 	for _, k := range c.cases {
-		k.PromptTPS, k.GenTPS = median(k.samples.prompt), median(k.samples.gen)
-		k.TokPerSec, k.MixedTPS = median(k.samples.byTime), median(k.samples.mixed)
-		k.WallTPS, k.TTFT = median(k.samples.wall), median(k.samples.ttft)
-		k.JPerToken = median(k.samples.joules)
+		k.PromptTPS, k.GenTPS = k.median("prompt_tps"), k.median("generation_tps")
+		k.TokPerSec, k.MixedTPS = k.median("tok_per_sec"), k.median("mixed_tps")
+		k.WallTPS, k.JPerToken = k.median("agg_wall_tps"), k.median(joulesPerToken)
+		k.TTFT, k.ITL = k.median("ttft_ms"), k.median("itl_p50_ms")
 	}
 	if streams := c.networked(); streams > 0 {
 		c.late = ownError(c.calibration, streams)
@@ -119,7 +120,8 @@ func (c *closing) finish() {
 
 // figures begins the figures of a case, of one kind of hit where hits count.
 func (c *closing) figures(k *collect.Case, hit string) *caseFigures {
-	return &caseFigures{raw: k, Case: Case{c.targets[k.TargetID].ModelID, k.PP, k.Depth, k.TG, k.Concurrency, k.PromptKind, hit}}
+	return &caseFigures{raw: k, samples: map[string][]float64{},
+		Case: Case{c.targets[k.TargetID].ModelID, k.PP, k.Depth, k.TG, k.Concurrency, k.PromptKind, hit}}
 }
 
 // of finds the figures that a row belongs to: those of its case, where the row
@@ -213,18 +215,19 @@ func (k *caseFigures) count(r analyze.RequestRow) {
 // row adds the figures of a request that is in statistics.
 func (k *caseFigures) row(r analyze.RequestRow) {
 	k.N++
-	keep(&k.samples.ttft, r.TTFTMS)
+	k.keep("ttft_ms", r.TTFTMS)
+	k.keep("itl_p50_ms", r.ITLP50MS)
 	if r.InPrefillStats {
-		keep(&k.samples.prompt, r.PromptTPS)
+		k.keep("prompt_tps", r.PromptTPS)
 	}
 	if r.TokensSource == analyze.SourceEstimate {
 		k.Estimated++
 		return
 	}
-	keep(&k.samples.gen, r.GenerationTPS)
-	keep(&k.samples.mixed, r.MixedTPS)
+	k.keep("generation_tps", r.GenerationTPS)
+	k.keep("mixed_tps", r.MixedTPS)
 	if r.TokPerSec != nil && *r.TokPerSec > 0 { // 0: not measurable
-		keep(&k.samples.byTime, r.TokPerSec)
+		k.keep("tok_per_sec", r.TokPerSec)
 	}
 }
 
@@ -233,8 +236,8 @@ func (k *caseFigures) row(r analyze.RequestRow) {
 // estimate it does not have.
 func (k *caseFigures) batch(row *analyze.BatchRow) {
 	k.NBatches++
-	keep(&k.samples.wall, row.AggWallTPS)
-	keep(&k.samples.joules, row.JPerOutputToken)
+	k.keep("agg_wall_tps", row.AggWallTPS)
+	k.keep(joulesPerToken, row.JPerOutputToken)
 }
 
 // inSummary is the rule of the view summary for the rows of a case.
@@ -245,14 +248,15 @@ func inSummary(r analyze.RequestRow, c *collect.Case) bool {
 	return r.InStats
 }
 
-func keep(list *[]float64, v *float64) {
+func (k *caseFigures) keep(metric string, v *float64) {
 	if v != nil {
-		*list = append(*list, *v)
+		k.samples[metric] = append(k.samples[metric], *v)
 	}
 }
 
-func median(list []float64) *float64 {
-	sample, _ := analyze.NewSample(list)
+// median is that of a metric, nil without a figure.
+func (k *caseFigures) median(metric string) *float64 {
+	sample, _ := analyze.NewSample(k.samples[metric])
 	return sample.Median()
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tokwatt/analyze"
 	"tokwatt/collect"
 )
 
@@ -29,7 +30,11 @@ func (c *closing) write(w io.Writer) {
 		writeCases(w, c.cases[i:j])
 		i = j
 	}
-	fmt.Fprintln(w, "medians; prefill and gen per stream, all: tokens of the batch over its wall time")
+	legend := "medians; prefill and gen per stream"
+	if concurrent(c.cases) {
+		legend += ", all: tokens of the batch over its wall time"
+	}
+	fmt.Fprintln(w, legend)
 	for _, note := range c.notes() {
 		fmt.Fprintln(w, folded(note))
 	}
@@ -104,37 +109,27 @@ type caseColumn struct {
 	cell func(*caseFigures) any
 }
 
-// caseColumns are the columns of the figures: those that few sessions have only
-// where a case has them.
+// caseColumns are the columns of the figures, those that summary has.
 func caseColumns(cases []*caseFigures) []caseColumn {
-	rate := func(head string, of func(*caseFigures) *float64) caseColumn {
-		return caseColumn{head, func(k *caseFigures) any { return figure(of(k)) }}
-	}
-	has := func(c caseColumn) bool {
-		return slices.ContainsFunc(cases, func(k *caseFigures) bool { return c.cell(k) != figure(nil) })
-	}
-	gen := rate("gen\ntok/s", func(k *caseFigures) *float64 { return k.GenTPS })
-	if byTime := rate(withoutGen[0].head, func(k *caseFigures) *float64 { return k.TokPerSec }); !has(gen) && has(byTime) {
-		gen = byTime
-	}
+	some := func(match func(*caseFigures) bool) bool { return slices.ContainsFunc(cases, match) }
 	out := []caseColumn{
-		{"pp", func(k *caseFigures) any { return promptLength(k.PP, k.raw.CaseID, cases) }},
+		{"pp", promptLengths(cases)},
 		{"tg", func(k *caseFigures) any { return wantedLength(k.TG, k.PP) }},
 		{"conc", func(k *caseFigures) any { return k.Concurrency }},
-		rate("prefill\ntok/s", func(k *caseFigures) *float64 { return k.PromptTPS }),
-		gen,
 	}
-	if depth := (caseColumn{"depth", func(k *caseFigures) any { return tokens(k.Depth) }}); has(depth) {
-		out = slices.Insert(out, 1, depth)
+	if some(func(k *caseFigures) bool { return k.Depth != nil }) {
+		out = slices.Insert(out, 1, caseColumn{"depth", func(k *caseFigures) any { return tokens(k.Depth) }})
 	}
-	if mixed := rate(withoutGen[1].head, func(k *caseFigures) *float64 { return k.MixedTPS }); has(mixed) {
-		out = append(out, mixed)
-	}
-	out = append(out, rate("all\ntok/s", func(k *caseFigures) *float64 { return k.WallTPS }), rate("TTFT\nms", func(k *caseFigures) *float64 { return k.TTFT }))
-	if joules := rate("J/tok", func(k *caseFigures) *float64 { return k.JPerToken }); has(joules) {
-		out = append(out, joules)
+	has := func(metric string) bool { return some(func(k *caseFigures) bool { return k.median(metric) != nil }) }
+	for _, m := range tableMetrics(concurrent(cases), has) {
+		out = append(out, caseColumn{m.head, func(k *caseFigures) any { return figure(k.median(m.name)) }})
 	}
 	return append(out, caseColumn{"n", func(k *caseFigures) any { return k.N }}, caseColumn{"failed", func(k *caseFigures) any { return count(k.NFailed) }})
+}
+
+// concurrent reports whether streams ran beside each other in any case.
+func concurrent(cases []*caseFigures) bool {
+	return slices.ContainsFunc(cases, func(k *caseFigures) bool { return k.Concurrency > 1 })
 }
 
 // tokens is a number of them, a dash where it is not known.
@@ -154,22 +149,18 @@ func upTo(n int) []int {
 	return out
 }
 
-// promptLength is the column pp: the length, or which prompt it was.
-func promptLength(pp *int64, caseID int64, cases []*caseFigures) string {
-	own := 0
-	for _, k := range cases {
-		if k.raw.CaseID == caseID && k.raw.PromptKind != "own" && pp == nil {
-			return k.raw.PromptKind
+// promptLengths is the column pp: the length, or which prompt it was, named as
+// in summary.
+func promptLengths(cases []*caseFigures) func(*caseFigures) any {
+	rows := make([]analyze.Summary, len(cases))
+	for i, k := range cases {
+		rows[i] = analyze.Summary{CaseID: k.raw.CaseID, PP: k.PP, PromptKind: k.Kind, Keys: map[string]string{"prompt_hash": k.raw.PromptHash}}
+	}
+	own := ownPrompts(rows)
+	return func(k *caseFigures) any {
+		if k.PP != nil {
+			return tokens(k.PP)
 		}
-		if k.PP == nil {
-			own++
-		}
+		return cmp.Or(own[k.raw.CaseID], k.Kind)
 	}
-	if pp != nil {
-		return tokens(pp)
-	}
-	if own < 2 {
-		return "own"
-	}
-	return fmt.Sprintf("own #%d", caseID)
 }

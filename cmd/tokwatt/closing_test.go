@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"tokwatt/analyze/analyzetest"
@@ -29,7 +31,7 @@ func generated(t *testing.T, o analyzetest.Options) string {
 
 // sharedFigures are the names that show --json and summary both have of a case.
 var sharedFigures = []string{"model_id", "pp", "depth", "tg", "concurrency", "prompt_kind", "prefix_cache_hit", "n_batches",
-	"prompt_tps_median", "generation_tps_median", "tok_per_sec_median", "mixed_tps_median", "agg_wall_tps_median", "ttft_ms_median", "j_per_output_token_median"}
+	"prompt_tps_median", "generation_tps_median", "tok_per_sec_median", "mixed_tps_median", "agg_wall_tps_median", "ttft_ms_median", "itl_p50_ms_median", "j_per_output_token_median"}
 
 // sameFigures fails where show says something else of a case than summary, and
 // returns the rows of both.
@@ -111,4 +113,34 @@ func TestShowIsSummaryOfRareSessions(t *testing.T) {
 		}
 		sameFigures(t, db)
 	})
+}
+
+// TestClosingHasTheColumnsOfSummary: the same figures in the same order, named
+// alike, of streams alone and beside each other; n and what each has of its own
+// stand behind them.
+func TestClosingHasTheColumnsOfSummary(t *testing.T) {
+	needsSQL(t)
+	for _, streams := range [][]int64{{1}, {1, 4}, {4}} {
+		db := generated(t, analyzetest.Options{Seed: 4, Targets: 1, Repeats: 2, PP: []int64{128}, Concurrency: streams, Clean: true})
+		show, summary := heads(t, db, "show"), heads(t, db, "summary")
+		if want := strings.TrimSuffix(summary, " CV") + " failed"; show != want {
+			t.Errorf("×%v: show has %q, summary %q", streams, show, summary)
+		}
+		if beside := slices.Contains(streams, 4); strings.Contains(show, "all") != beside || strings.Contains(show, "ITL") == beside {
+			t.Errorf("×%v: %q", streams, show)
+		}
+	}
+}
+
+// heads is the first line of the only table that a command prints.
+func heads(t *testing.T, db, command string) string {
+	t.Helper()
+	r := tokwatt(t, "", command, "--db", db)
+	for line := range strings.SplitSeq(r.out, "\n") {
+		if words := strings.Fields(line); len(words) > 2 && words[0] == "pp" {
+			return strings.Join(words, " ")
+		}
+	}
+	t.Fatalf("no table:\n%s%s", r.out, r.err)
+	return ""
 }
