@@ -1,9 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"tokwatt/analyze"
 	"tokwatt/collect"
 )
 
@@ -40,5 +42,25 @@ func TestFewerRequestsBehindAColumn(t *testing.T) {
 	r := tokwatt(t, "", "summary", "--db", db)
 	if want := "of the 3 of code tg 512 ×1, 2 have gen"; !strings.Contains(flat(r.out), want) {
 		t.Errorf("want %q:\n%s%s", want, r.out, r.err)
+	}
+}
+
+// TestFewerInSeveralRows: the other rows that this holds for are counted; a row
+// whose requests have all figures is none of them.
+func TestFewerInSeveralRows(t *testing.T) {
+	row := func(caseID, n, rates int64) analyze.Summary {
+		v := 1.0
+		return analyze.Summary{CaseID: caseID, TG: 32, PromptKind: "own", Concurrency: 1, Keys: map[string]string{"prompt_hash": fmt.Sprint("text ", caseID)},
+			Stats: map[string]analyze.Stat{"ttft_ms": {N: n, Median: &v}, "generation_tps": {N: rates, Median: &v}}}
+	}
+	metrics := shownMetrics()
+	for want, rows := range map[string][]analyze.Summary{
+		"": {row(1, 6, 6)},
+		"not every request has every figure: of the 6 of own #2 tg 32 ×1, 2 have gen":                                                    {row(1, 6, 6), row(2, 6, 2)},
+		"not every request has every figure: of the 6 of own #3 tg 32 ×1, 2 have gen; fewer than n have some figure in 2 other rows too": {row(1, 6, 5), row(2, 6, 4), row(3, 6, 2), row(4, 6, 6)},
+	} {
+		if got := strings.Join(fewerBehind(rows, metrics), "\n"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }

@@ -245,24 +245,35 @@ func classOf(class string, n int64) string {
 }
 
 // fewerBehind says of the column with the fewest requests behind a median how
-// many those are, where they are fewer than n.
+// many those are, where they are fewer than n, and in how many other rows such a
+// column is.
 func fewerBehind(rows []analyze.Summary, metrics []shownMetric) []string {
 	var note string
+	var others int64
 	share := 1.0
 	for _, s := range rows {
-		n := inFigures(s)
+		n, fewer := inFigures(s), false
 		for _, m := range metrics {
 			k := s.Stats[m.name].N
-			if m.ofBatch || k == 0 || float64(k)/float64(n) >= share {
+			if m.ofBatch || k == 0 || k >= n {
 				continue
 			}
-			share = float64(k) / float64(n)
-			head, _, _ := strings.Cut(m.head, "\n")
-			note = fmt.Sprintf("not every request has every figure: of the %d of %s, %d have %s", n, caseName(s, ownPrompts(rows)), k, head)
+			fewer = true
+			if part := float64(k) / float64(n); part < share {
+				share = part
+				head, _, _ := strings.Cut(m.head, "\n")
+				note = fmt.Sprintf("not every request has every figure: of the %d of %s, %d have %s", n, caseName(s, ownPrompts(rows)), k, head)
+			}
+		}
+		if fewer {
+			others++
 		}
 	}
 	if note == "" {
 		return nil
+	}
+	if others--; others > 0 {
+		note += fmt.Sprintf("; fewer than n have some figure in %s too", plural(others, "other row"))
 	}
 	return []string{note}
 }
