@@ -20,7 +20,7 @@ func (a *app) summary() *cli.Command {
 			datasetFlag(),
 			&cli.BoolFlag{Name: "asiai", Usage: "asiai's M1 to M8, a row for each engine and model"},
 			&cli.IntSliceFlag{Name: "percentiles", Usage: "`LIST` of the times: 50, 90, 99"},
-			&cli.StringFlag{Name: "goodput", Usage: "`LIMITS` requests within them: ttft=500ms,tpot=50ms; itl, e2el"},
+			&cli.StringFlag{Name: "goodput", Usage: "`LIMITS` within ttft=500ms,e2el=2s (no unit: ms); also tpot, itl"},
 			&cli.StringFlag{Name: "format", Value: "table", Usage: "`NAME` table (default), markdown, csv or json"},
 			jsonFlag(),
 		},

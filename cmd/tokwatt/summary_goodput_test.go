@@ -40,6 +40,12 @@ func TestSummaryGoodput(t *testing.T) {
 	if all.code != 0 || !strings.Contains(all.out, ",6,0,6,1,") || !strings.Contains(all.out, ",24,2,22,0.91666") {
 		t.Errorf("exit %d: %s%s", all.code, all.out, all.err)
 	}
+	if bare, unit := tokwatt(t, "", "summary", "--goodput", "e2el=900", "--json"), tokwatt(t, "", "summary", "--goodput", "e2el=900ms", "--json"); bare != unit || bare.out == all.out {
+		t.Errorf("a number without a unit: %s%s, with ms: %s%s", bare.out, bare.err, unit.out, unit.err)
+	}
+	if help := tokwatt(t, "", "summary", "--help").out; !strings.Contains(help, "no unit: ms") {
+		t.Errorf("the help does not say what a number without a unit is:\n%s", help)
+	}
 	golden(t, "summary/goodput.txt", tokwatt(t, "", "summary", "--goodput", "ttft=500ms,tpot=30ms").out)
 	for _, args := range [][]string{{"--asiai"}, {"--percentiles", "50"}} {
 		if r := tokwatt(t, "", append([]string{"summary", "--goodput", "ttft=1s"}, args...)...); r.code != exitUsage {
