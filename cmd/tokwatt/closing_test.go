@@ -106,6 +106,7 @@ func TestShowIsSummaryOfRareSessions(t *testing.T) {
 		})
 	}
 	t.Run("import", func(t *testing.T) {
+		t.Chdir(t.TempDir())
 		importable(t)
 		db := filepath.Join(t.TempDir(), "t.db")
 		if r := tokwatt(t, "", "import", "--db", db, "bench.txt"); r.code != 0 {
