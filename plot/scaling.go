@@ -19,8 +19,8 @@ import (
 // the batches behind them. The x axis is linear, or by powers of two where the
 // values span a factor of 8; the y axes are linear from 0.
 //
-// It refuses rows that differ in none of these unless Options.X says which is
-// meant, two cases on one point, more series than can be told
+// It refuses rows that differ in none of these, nor in another point of the
+// matrix, unless Options.X says which is meant, two cases on one point, more series than can be told
 // apart, and figures that have no place on the axes.
 func Scaling(summaries []analyze.Summary, opt Options) (*Figure, error) {
 	rows, err := rowsOf(summaries)
