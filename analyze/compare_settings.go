@@ -46,26 +46,29 @@ func (m *matching) nameSettings() {
 		like[key] = append(like[key], s)
 	}
 	for _, rows := range like {
-		names := differingSettings(rows)
+		names := DifferingSettings(valuesOf(rows, samplingKey))
 		for _, s := range rows {
-			values := Settings(s.Keys[samplingKey])
-			var words []string
-			for _, name := range names {
-				if v, ok := values[name]; ok {
-					words = append(words, name+"="+v)
-				}
-			}
-			s.Keys[settingsKey] = strings.Join(words, " ")
+			s.Keys[settingsKey] = SettingWords(s.Keys[samplingKey], names)
 		}
 	}
 }
 
-// differingSettings are the paths that rows have different values of, in order.
-func differingSettings(rows []Summary) []string {
-	texts := valuesOf(rows, samplingKey)
-	if len(texts) < 2 {
-		return nil
+// SettingWords are some of a target's settings, as people read them: those that
+// it has of the paths, in their order.
+func SettingWords(text string, paths []string) string {
+	values := Settings(text)
+	var words []string
+	for _, path := range paths {
+		if v, ok := values[path]; ok {
+			words = append(words, path+"="+v)
+		}
 	}
+	return strings.Join(words, " ")
+}
+
+// DifferingSettings are the paths that several targets' sampling_json have
+// different values of, in order.
+func DifferingSettings(texts []string) []string {
 	var of []map[string]string
 	paths := map[string]bool{}
 	for _, text := range texts {
@@ -88,7 +91,7 @@ func (m *matching) warnOfTargets() {
 		for _, g := range m.groups {
 			for _, id := range valuesOf([][]Summary{g.a, g.b}[i], "session_id") {
 				rows := slices.DeleteFunc(slices.Clone([][]Summary{g.a, g.b}[i]), func(s Summary) bool { return s.Keys["session_id"] != id })
-				names := differingSettings(rows)
+				names := DifferingSettings(valuesOf(rows, samplingKey))
 				if len(names) == 0 || said[id] {
 					continue
 				}

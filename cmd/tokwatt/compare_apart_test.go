@@ -74,4 +74,10 @@ func TestCompareTargetsWithSettings(t *testing.T) {
 	if out := flat(r.out); r.code != exitOK || !strings.Contains(out, "mind: A takes 2 targets of session ") || !strings.Contains(out, "together that differ in n_threads") {
 		t.Errorf("of others: exit %d\n%s%s", r.code, r.out, r.err)
 	}
+	r = tokwatt(t, "", "summary", "--db", db, "last~2")
+	for _, n := range []string{"1", "2"} {
+		if got := strings.Count(flat(r.out), "set apart from other targets by n_threads="+n); r.code != exitOK || got != 2 {
+			t.Errorf("summary: exit %d, n_threads=%s %d times\n%s%s", r.code, n, got, r.out, r.err)
+		}
+	}
 }

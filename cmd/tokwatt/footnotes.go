@@ -78,6 +78,9 @@ func footnotes(ctx context.Context, db *duck.DB, ids []string) (map[targetKey][]
 	if err != nil {
 		return nil, err
 	}
+	if err := addSettingNotes(ctx, db, ids, out); err != nil {
+		return nil, err
+	}
 	if err := addMissing(ctx, db, ids, out); err != nil {
 		return nil, err
 	}
