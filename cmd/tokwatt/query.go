@@ -30,6 +30,7 @@ func (a *app) query() *cli.Command {
 requests, chunks, samples and energy and the views runs, batch_runs, summary,
 summary_long, goodput, phases and asiai; - reads it from stdin. Begin with runs
 (a row a request) and batch_runs (a row a batch), which leave warm-ups out.
+Medians want in_stats, those of prompt_tps in_prefill_stats (no exact hits).
 DESCRIBE runs lists its columns; what else SHOW TABLES names is for the views.
 docs/cookbook.md answers twenty questions with it. A table that is wider than
 the terminal is written as records, a line a column.`,
