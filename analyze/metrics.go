@@ -125,7 +125,7 @@ func batchMetrics() []Metric {
 		return Metric{Name: name, Table: "batches", Label: label, Quantity: quantity, Unit: unit, Better: better, Tokens: tokens, Source: source, Rule: rule}
 	}
 	return []Metric{
-		b("batch_wall_s", "Wall time of a batch", "Time", "s", Lower, false, "client", "longest elapsed_s of the batch, failed requests included"),
+		b("batch_wall_s", "Wall time of a batch", "Time", "s", Lower, false, "client", "longest elapsed_s of the batch, failed requests included; imported without any: the duration that the file states"),
 		b("agg_gen_tps", "Generation rate of a batch, upper bound", "Generation rate", "tok/s", Higher, true, "server, engine or client",
 			"highest generation_tps of the good requests × concurrency asked: an upper bound"),
 		b("agg_wall_tps", "Generation rate of all requests together", "Generation rate", "tok/s", Higher, true, "client", "Σ n of the good requests / batch_wall_s"),

@@ -7,7 +7,7 @@ import "context"
 // another version is written anew from the store.
 const (
 	SchemaVersion  = 3
-	FormulaVersion = 2
+	FormulaVersion = 3
 )
 
 // ofBatchSince is the schema version since which requests repeat what
