@@ -22,6 +22,10 @@ func (db *DB) Query(ctx context.Context, sql string) (*Rows, error) {
 	return db.run(ctx, vetted)
 }
 
+// Ask runs a statement of the program's own. It is not looked at, which takes
+// some milliseconds: nothing that a user wrote may be in it but as a literal.
+func (db *DB) Ask(ctx context.Context, sql string) (*Rows, error) { return db.run(ctx, sql) }
+
 // run runs a statement that is our own, or was let through.
 func (db *DB) run(ctx context.Context, sql string) (*Rows, error) {
 	var set resultSet

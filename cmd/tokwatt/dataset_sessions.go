@@ -26,14 +26,22 @@ func finder(ctx context.Context, cmd *cli.Command) (func(prefix string) (string,
 			return id, nil
 		}, err
 	}
-	if err := isDataset("--dataset", root); err != nil {
-		return nil, err
-	}
-	known, err := sessionsOldestFirst(root)
+	err := isDataset("--dataset", root)
 	if err != nil {
 		return nil, err
 	}
-	return func(prefix string) (string, error) { return findIn(known, root, prefix) }, nil
+	var known []string // listed once something else than a whole id asks for it
+	return func(prefix string) (string, error) {
+		if m, err := analyze.ReadManifest(root, prefix); err == nil && m != nil {
+			return prefix, nil
+		}
+		if known == nil {
+			if known, err = sessionsOldestFirst(root); err != nil {
+				return "", err
+			}
+		}
+		return findIn(known, root, prefix)
+	}, nil
 }
 
 // findIn finds a session of a dataset as [store.Store.Find] finds one of a

@@ -20,7 +20,7 @@ type answer struct {
 }
 
 func askAll(ctx context.Context, db *duck.DB, sql string) (answer, error) {
-	rows, err := db.Query(ctx, sql)
+	rows, err := db.Ask(ctx, sql)
 	if err != nil {
 		return answer{}, err
 	}
