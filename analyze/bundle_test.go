@@ -3,6 +3,7 @@ package analyze
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -158,5 +159,33 @@ func TestBundleOfDamaged(t *testing.T) {
 		}
 		h.must(h.archive(2, 3, nil))
 		h.expect(name+", written again", nil)
+	}
+}
+
+// TestBundleOfOrphans: a merged file with a session that no manifest names is
+// left out of a bundle, whose rows would lack that session's.
+func TestBundleOfOrphans(t *testing.T) {
+	h := &history{t: t, root: t.TempDir(), kept: map[string]int{}}
+	h.fill(true)
+	h.must(os.Remove(manifestPath(h.root, "0198-02")))
+	sessions := func() []string {
+		files, _, err := DatasetFiles(h.root)
+		h.must(err)
+		var out []string
+		for _, f := range files {
+			if f.Table == "sessions" {
+				out = append(out, sessionIDs(t, filepath.Join(h.root, filepath.FromSlash(f.Path)))...)
+			}
+		}
+		slices.Sort(out)
+		return out
+	}
+	before := sessions()
+	h.must(bundleWith(h, nil))
+	if got := bundledFiles(t, h.root); len(got) == 0 {
+		t.Error("the others have no bundle")
+	}
+	if after := sessions(); !slices.Contains(before, "0198-02") || !slices.Equal(after, before) {
+		t.Errorf("sessions %q with a bundle, %q without", after, before)
 	}
 }
