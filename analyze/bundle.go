@@ -39,8 +39,8 @@ var bundled = []string{"sessions", "segments", "targets", "cases"}
 // bundleAt is how many sessions without a bundle make a new one worth its files.
 const bundleAt = 32
 
-// bundles reads those of a dataset. What can't be read as one
-// has no sources, and stands for nothing.
+// bundles reads those of a dataset. What can't be read as one has no sources,
+// and stands for nothing.
 func bundles(root string) ([]*bundle, error) {
 	entries, err := os.ReadDir(filepath.Join(root, bundleDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -161,6 +161,7 @@ func (d dataset) rebundle(ctx context.Context, manifests []*Manifest, sources ma
 	if len(sources) >= least*len(bundled) {
 		var err error
 		if set, err = d.newBundle(ctx, c, manifests, sources); err != nil {
+			set.abandon()
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -187,5 +188,25 @@ func TestBundleOfOrphans(t *testing.T) {
 	}
 	if after := sessions(); !slices.Contains(before, "0198-02") || !slices.Equal(after, before) {
 		t.Errorf("sessions %q with a bundle, %q without", after, before)
+	}
+}
+
+// TestBundleLeavesNothing: a bundle that can't be written, whichever file it is
+// that fails, leaves no temporary file.
+func TestBundleLeavesNothing(t *testing.T) {
+	h := &history{t: t, root: t.TempDir(), kept: map[string]int{}}
+	h.fill(false)
+	for _, file := range append(slices.Clone(bundled), "bundle") {
+		err := bundleWith(h, func(what string) error {
+			if what == "create "+file {
+				return errKilled
+			}
+			return nil
+		})
+		left, readErr := os.ReadDir(filepath.Join(h.root, bundleDir))
+		h.must(readErr)
+		if !errors.Is(err, errKilled) || len(left) > 0 {
+			t.Errorf("%s: error %v, left %v", file, err, left)
+		}
 	}
 }

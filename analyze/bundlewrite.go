@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -34,15 +33,14 @@ func (d dataset) newBundle(ctx context.Context, c *change, manifests []*Manifest
 		}
 		file, err := d.bundleTable(ctx, &set, decl, parts)
 		if err != nil {
-			set.abandon()
 			return set, fmt.Errorf("table %s: %w", table, err)
 		}
 		file.Path = name + "-" + table + ".parquet"
-		temp, err := filepath.Rel(d.root, set.files[len(set.files)-1].file.Name())
+		a, err := d.waiting(set.files[len(set.files)-1], file.Path)
 		if err != nil {
 			return set, err
 		}
-		c.Add = append(c.Add, addition{Temp: filepath.ToSlash(temp), Path: file.Path})
+		c.Add = append(c.Add, a)
 		b.Files = append(b.Files, file)
 	}
 	return set, d.listBundle(&set, c, b, name+".json")
@@ -61,12 +59,9 @@ func (d dataset) listBundle(set *fileSet, c *change, b bundle, name string) erro
 	if _, err := f.finish(d.sync); err != nil {
 		return err
 	}
-	temp, err := filepath.Rel(d.root, f.file.Name())
-	if err != nil {
-		return err
-	}
-	c.Add = append(c.Add, addition{Temp: filepath.ToSlash(temp), Path: name})
-	return nil
+	a, err := d.waiting(f, name)
+	c.Add = append(c.Add, a)
+	return err
 }
 
 func (d dataset) bundleTable(ctx context.Context, set *fileSet, decl declaration, parts []piece) (ManifestFile, error) {

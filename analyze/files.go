@@ -64,12 +64,12 @@ func (s *fileSet) publish(ctx context.Context, m *Manifest, rows map[string]int6
 		if err != nil {
 			return err
 		}
-		temp, err := filepath.Rel(s.dataset.root, f.file.Name())
+		path := filepath.ToSlash(s.partition.path(f.table))
+		a, err := s.dataset.waiting(f, path)
 		if err != nil {
 			return err
 		}
-		path := filepath.ToSlash(s.partition.path(f.table))
-		c.Add = append(c.Add, addition{Temp: filepath.ToSlash(temp), Path: path})
+		c.Add = append(c.Add, a)
 		m.Files = append(m.Files, ManifestFile{Path: path, Bytes: bytes, Rows: rows[f.table], SHA256: hex.EncodeToString(f.sum.Sum(nil))})
 	}
 	slices.Reverse(c.Add)
@@ -79,6 +79,12 @@ func (s *fileSet) publish(ctx context.Context, m *Manifest, rows map[string]int6
 	})
 	s.leave(s.dataset, err)
 	return err
+}
+
+// waiting is a whole file that waits for its name, a path with slashes.
+func (d dataset) waiting(f *pendingFile, path string) (addition, error) {
+	temp, err := filepath.Rel(d.root, f.file.Name())
+	return addition{Temp: filepath.ToSlash(temp), Path: path}, err
 }
 
 // leave forgets the files of a change that was made, or will be: where one

@@ -84,12 +84,11 @@ func (out *merged) table(ctx context.Context, d declaration, sessions []*Manifes
 	if err != nil {
 		return err
 	}
-	temp, err := filepath.Rel(out.set.dataset.root, f.file.Name())
+	sum := hex.EncodeToString(f.sum.Sum(nil))
+	a, err := out.set.dataset.waiting(f, filepath.ToSlash(filepath.Join(out.set.partition.dir(name), mergedName+sum[:16]+".parquet")))
 	if err != nil {
 		return err
 	}
-	sum := hex.EncodeToString(f.sum.Sum(nil))
-	a := addition{Temp: filepath.ToSlash(temp), Path: filepath.ToSlash(filepath.Join(out.set.partition.dir(name), mergedName+sum[:16]+".parquet"))}
 	out.add = append(out.add, a)
 	var total int64
 	for _, p := range parts {
