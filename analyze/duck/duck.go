@@ -57,12 +57,12 @@ type DB struct {
 	states   []int64                // of the roots, when their files were listed
 	files    map[string]*tableFiles // by table, as they were then
 	options  Options
-	relations
-	newer   int             // the newest schema version among them
-	missing map[string]bool // paths that should be among them
-	scratch string          // a folder of this session alone: spilled data, results on their way out
-	tmp     *Scratch        // the same
-	mend    func(context.Context) (bool, error)
+	made     map[string]bool // tables and views that are there
+	newer    int             // the newest schema version among them
+	missing  map[string]bool // paths that should be among them
+	scratch  string          // a folder of this session alone: spilled data, results on their way out
+	tmp      *Scratch        // the same
+	mend     func(context.Context) (bool, error)
 }
 
 // Open makes a session over the datasets, with all views. A table that has no

@@ -170,10 +170,13 @@ type tableFiles struct {
 	sums   map[string]string // SHA-256 by path, where a manifest says
 }
 
-// list finds the files of all tables as they are at this instant, and says of
-// each root which instant that was.
+// list finds the files of all tables as they are at this instant, none of some,
+// and says of each root which instant that was.
 func (db *DB) list() (map[string]*tableFiles, []int64, error) {
 	out := map[string]*tableFiles{}
+	for _, t := range analyze.Tables() {
+		out[t.Name] = &tableFiles{sums: map[string]string{}}
+	}
 	db.missing = map[string]bool{}
 	states := make([]int64, len(db.roots))
 	for i, root := range db.roots {
@@ -187,18 +190,17 @@ func (db *DB) list() (map[string]*tableFiles, []int64, error) {
 				db.missing[root+"/"+f.Path] = true
 				continue
 			}
-			if out[f.Table] == nil {
-				out[f.Table] = &tableFiles{sums: map[string]string{}}
+			if of := out[f.Table]; of != nil { // not a later program's
+				of.add(f, root+"/"+f.Path)
 			}
-			out[f.Table].add(f, root+"/"+f.Path)
-			out[f.Table].sums[root+"/"+f.Path] = f.SHA256
-			out[f.Table].shared = out[f.Table].shared || f.Shared
 		}
 	}
 	return out, states, nil
 }
 
 func (t *tableFiles) add(f analyze.DatasetFile, path string) {
+	t.sums[path] = f.SHA256
+	t.shared = t.shared || f.Shared
 	only := literals(f.Only)
 	i := slices.IndexFunc(t.groups, func(g fileGroup) bool { return g.schema == f.Schema && g.bundled == f.Bundled && g.only == only })
 	if i < 0 {
@@ -229,7 +231,7 @@ func (db *DB) load(ctx context.Context) error {
 
 // mixed reports whether files are of another schema version than ours.
 func (t *tableFiles) mixed() bool {
-	return t != nil && slices.ContainsFunc(t.groups, func(g fileGroup) bool { return g.schema != analyze.SchemaVersion })
+	return slices.ContainsFunc(t.groups, func(g fileGroup) bool { return g.schema != analyze.SchemaVersion })
 }
 
 // newest is the newest schema version of the files.
@@ -242,16 +244,13 @@ func (t *tableFiles) newest() int {
 }
 
 // follow makes the tables anew where a dataset has changed since: sessions have
-// come, or files were merged. It reports whether that was so.
-func (db *DB) follow(ctx context.Context) (bool, error) {
+// come, or files were merged.
+func (db *DB) follow(ctx context.Context) error {
 	states, err := db.now()
-	if err != nil {
-		return false, err
+	if err != nil || slices.Equal(states, db.states) {
+		return err
 	}
-	if slices.Equal(states, db.states) {
-		return false, nil
-	}
-	return true, db.load(ctx)
+	return db.load(ctx)
 }
 
 func hasPattern(path string) bool { return strings.ContainsAny(path, `*?[]\=`) }

@@ -49,7 +49,7 @@ func (db *DB) run(ctx context.Context, sql string) (*Rows, error) {
 // meanwhile, or once a damaged one that may have stopped it was made anew.
 func (db *DB) mending(ctx context.Context, do func() error) error {
 	err := db.keepingUp(ctx, func() error {
-		if _, err := db.follow(ctx); err != nil {
+		if err := db.follow(ctx); err != nil {
 			return err
 		}
 		return do()

@@ -10,13 +10,9 @@ import (
 	"tokwatt/analyze"
 )
 
-// relations are the tables and views of a session. Each is made when the first
-// statement names it: all of them take DuckDB 60 ms, most of it for views that
-// the statement does not touch, and of a thousand sessions the files' names
-// alone take as long.
-type relations struct {
-	made map[string]bool
-}
+// A table or view is made when the first statement names it: all of them take
+// DuckDB 60 ms, most of it for views that the statement does not touch, and of a
+// thousand sessions the files' names alone take as long.
 
 // words finds what may name a relation.
 var words = regexp.MustCompile(`[a-z_]+`)
@@ -108,9 +104,6 @@ func (db *DB) need(ctx context.Context, names []string) error {
 func (db *DB) loadTables(ctx context.Context, tables []analyze.Table) error {
 	for _, t := range tables {
 		of := db.files[t.Name]
-		if of == nil {
-			of = &tableFiles{}
-		}
 		var only string
 		if of.shared && len(db.sessions) > 0 {
 			only = literals(db.sessions)
@@ -131,10 +124,9 @@ const narrowAtOnce = 16
 const usualCases = 40
 
 // narrowed calls do for what the filter picks, some sessions at a time, with the
-// condition that picks it. Meanwhile stat_rows and
-// batch_figures have the rows of these alone, as tables: the views of statistics
-// mention them again and again, and each time the rows would be read, joined and
-// planned anew.
+// condition that picks it. Meanwhile stat_rows and batch_figures have the rows of
+// these alone, as tables: the views of statistics mention them again and again,
+// and each time the rows would be read, joined and planned anew.
 func (db *DB) narrowed(ctx context.Context, f SummaryFilter, do func(where string) error) error {
 	ids, atOnce := f.Sessions, narrowAtOnce
 	var cases string

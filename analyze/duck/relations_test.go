@@ -109,3 +109,23 @@ func TestSummariesAreTheView(t *testing.T) {
 		t.Errorf("of case 2 alone: %d summaries, want %d", len(some), len(want))
 	}
 }
+
+// TestAllFilesGone: where the last sessions went, the files that were listed are
+// not there any more, whichever tables had some.
+func TestAllFilesGone(t *testing.T) {
+	root := t.TempDir()
+	export(t, root, small)
+	db := open(t, Options{Roots: []string{root}})
+	if !db.stillThere() {
+		t.Error("nothing changed")
+	}
+	if err := analyze.RemoveSession(t.Context(), root, small.ID()); err != nil {
+		t.Fatal(err)
+	}
+	if db.stillThere() {
+		t.Error("all are there, and there is none")
+	}
+	if got := column(t, db, "select count(*) from requests"); got[0] != "0" {
+		t.Errorf("%s requests", got[0])
+	}
+}
