@@ -33,11 +33,8 @@ func narrowTo(ctx context.Context, db *duck.DB, f duck.SummaryFilter, wanted ana
 	}
 	var ids []string
 	var cases []int64
-	wanted = knownOfCases(wanted)
-	for _, g := range groups {
-		if wanted.Match(&g) && (len(f.Sessions) == 0 || slices.Contains(f.Sessions, g.SessionID)) {
-			ids, cases = append(ids, g.SessionID), append(cases, g.CaseID)
-		}
+	for _, g := range meeting(groups, f.Sessions, wanted) {
+		ids, cases = append(ids, g.SessionID), append(cases, g.CaseID)
 	}
 	if len(ids) > 0 {
 		slices.Sort(cases)

@@ -112,17 +112,29 @@ func (a *app) groups(ctx context.Context, cmd *cli.Command) (list []analyze.Summ
 // sessionsOf are those with a case that meets the conditions, as far as cases
 // tell.
 func sessionsOf(groups []analyze.Summary, by analyze.Conditions) ([]string, error) {
-	ofCases := knownOfCases(by)
 	var ids []string
-	for _, g := range groups {
-		if ofCases.Match(&g) && !slices.Contains(ids, g.SessionID) {
+	for _, g := range meeting(groups, nil, by) {
+		if !slices.Contains(ids, g.SessionID) {
 			ids = append(ids, g.SessionID)
 		}
 	}
 	if len(ids) == 0 {
-		return nil, unmet(groups, ofCases)
+		return nil, unmet(groups, knownOfCases(by))
 	}
 	return ids, nil
+}
+
+// meeting are the cases of the sessions, or of all where none is named, that meet
+// the conditions, as far as cases tell.
+func meeting(groups []analyze.Summary, ids []string, by analyze.Conditions) []analyze.Summary {
+	by = knownOfCases(by)
+	var out []analyze.Summary
+	for _, g := range groups {
+		if (len(ids) == 0 || slices.Contains(ids, g.SessionID)) && by.Match(&g) {
+			out = append(out, g)
+		}
+	}
+	return out
 }
 
 // knownOfCases are the conditions that a case meets or doesn't, whatever its
@@ -141,16 +153,12 @@ func casesOf(ctx context.Context, db *duck.DB, chosen []selection) ([]int64, err
 	}
 	var cases []int64
 	for _, s := range chosen {
-		found := false
-		by := knownOfCases(s.by)
-		for _, g := range groups {
-			if slices.Contains(s.ids, g.SessionID) && by.Match(&g) {
-				found = true
-				cases = append(cases, g.CaseID)
-			}
-		}
-		if !found {
+		found := meeting(groups, s.ids, s.by)
+		if len(found) == 0 {
 			return nil, nil
+		}
+		for _, g := range found {
+			cases = append(cases, g.CaseID)
 		}
 	}
 	slices.Sort(cases)
